@@ -492,13 +492,15 @@ static const char *next_item(const char *list, struct buf *b)
 static bool is_mount_word(const char *name)
 {
         static const char *const words[] = {
-                "defaults", "auto",    "noauto",   "user",  "nouser",    "users",
-                "nofail",   "_netdev", "dev",      "nodev", "suid",      "nosuid",
-                "relatime", "noatime", "diratime", "async", "nodiratime"};
+                "defaults", "auto",       "noauto",        "user",       "nouser",     "users",
+                "owner",    "group",      "nofail",        "_netdev",    "_rnetdev",   "dev",
+                "nodev",    "suid",       "nosuid",        "relatime",   "norelatime", "noatime",
+                "diratime", "nodiratime", "nostrictatime", "nolazytime", "async",      "mand",
+                "nomand",   "noiversion", "silent",        "loud",       "symfollow"};
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
                 if (!strcmp(name, words[i]))
                         return true;
-        return !strncmp(name, "x-", 2);
+        return !strncmp(name, "x-", 2) || !strncmp(name, "X-", 2);
 }
 
 /* What other file systems take, and what to give in its place here. */
@@ -522,6 +524,17 @@ static const char *other_way(const char *name)
                 {"subtype", "leave it out: the type is fuse.ckptfs"},
                 {"allow_root", "give allow_other: root is among others"},
                 {"max_read", "leave it out: read_size= is of requests to the store"},
+                {"max_write", "leave it out: part_size= is of requests to the store"},
+                {"big_writes", "leave it out: writes are as big as the kernel makes them"},
+                {"auto_unmount", "leave it out: umount -l takes away what a daemon that died left, "
+                                 "and the systemd unit does so by itself"},
+                {"attr_timeout", "give attr_ttl="},
+                {"entry_timeout", "give attr_ttl="},
+                {"negative_timeout", "give attr_ttl="},
+                {"kernel_cache", "leave it out: read_cache= says what the page cache keeps"},
+                {"auto_cache", "leave it out: a file that has changed is read anew"},
+                {"direct_io", "give read_cache=never"},
+                {"hard_remove", "leave it out: who has a removed file open can still read it"},
         };
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
                 if (!strcmp(name, ways[i].name))
@@ -531,7 +544,8 @@ static const char *other_way(const char *name)
 
 static int set_item(struct params *p, const char *name, const char *value, char *why, size_t nwhy)
 {
-        if (value ? !strcmp(name, "user") : !*name || is_mount_word(name))
+        if (value ? !strcmp(name, "user") || !strcmp(name, "comment")
+                  : !*name || is_mount_word(name))
                 return 0;
         if (other_way(name)) {
                 snprintf(why, nwhy, "%s is no option of ckptfs: %s", name, other_way(name));

@@ -3,7 +3,7 @@
 # cli.sh: what is wrong is one line with cause and remedy, a failing status, and nothing mounted.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 107
+plan 111
 start_store --region eu-west-3
 cd "$tmp" || exit 1
 mkdir "$mnt"
@@ -73,6 +73,8 @@ refused "sync" 'leave it out' -o "$quick,sync" "$url" "$mnt"
 refused "lazytime" 'leave it out' -o "$quick,lazytime" "$url" "$mnt"
 refused "default_permissions" 'always checked' -o "$quick,default_permissions" "$url" "$mnt"
 refused "nonempty" 'empty directory' -o "$quick,nonempty" "$url" "$mnt"
+refused "auto_unmount" 'umount -l' -o "$quick,auto_unmount" "$url" "$mnt"
+refused "an option of the FUSE library" 'give attr_ttl=' -o "$quick,entry_timeout=5" "$url" "$mnt"
 refused "fsname" 'the URL' -o "$quick,fsname=x" "$url" "$mnt"
 refused "a name far from any option" "unknown option 'users2': ckptfs -o help" -o "$quick,users2=x" "$url" "$mnt"
 refused "a user who is not there" 'no user here' -o "$quick,uid=nobody-there" "$url" "$mnt"

@@ -109,8 +109,10 @@ START_TEST(values_reach_their_fields)
         ck_assert_str_eq(p.log, "a,b=c");
         ck_assert_uint_eq(p.attr_ttl, 250);
         ck_assert_uint_eq(p.on_kill, 1);
-        ck_assert_int_eq(params_set_list(&p, "rw,dev,suid,_netdev,x-systemd.automount,region=", why,
-                                         sizeof why),
+        ck_assert_int_eq(params_set_list(&p,
+                                         "rw,dev,suid,_netdev,owner,group,comment=x,silent,x-"
+                                         "systemd.automount,region=",
+                                         why, sizeof why),
                          0);
         ck_assert(!p.ro);
         ck_assert_int_eq(params_set_list(&p, "sync", why, sizeof why), -EINVAL);
