@@ -116,6 +116,7 @@ struct store_config {
         unsigned workers;               /* I/O threads; 0: one for every 8 cores */
         unsigned stall_timeout_ms;      /* 0: 15000 */
         unsigned deadline_ms;           /* 0: 120000 */
+        unsigned connection_age_ms;     /* older connections take no request; 0: 60000 */
         unsigned rest_ms;               /* connections unused for so long are closed; 0: 30000 */
 };
 

@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# way_changes.sh: the way to the store changes while the bucket is mounted: its name gets another address, and the proxy
-# on the way dies and comes back. What was under way goes on, and what cannot is told.
+# way_changes.sh: the way to the store changes while the bucket is mounted: its name gets another address, where the old
+# one is gone, silent, or still answers; and the proxy on the way dies and comes back. What was under way goes on, and
+# what cannot is told.
 [ -n "${CKPTFS_OWN_HOSTS:-}" ] || ! unshare -m true 2>/dev/null || CKPTFS_OWN_HOSTS=yes exec unshare -m sh "$0"
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 [ -n "${CKPTFS_OWN_HOSTS:-}" ] || skip_all "no namespace can be made"
 command -v python3 >/dev/null || skip_all "python3 is not installed"
-plan 15
+plan 19
 
 # In a namespace of its own the test has an /etc/hosts of its own.
 echo "127.0.0.1 localhost" >"$tmp/hosts"
@@ -50,6 +51,29 @@ thaw "$silent"
 kill "$silent"
 wait "$silent" 2>/dev/null
 umount_ckptfs
+
+# A server that is taken out of the name goes on answering whoever stays. One is at 127.0.0.2 again, with what there is.
+stays=$requests
+cp -a "$store_data" "$tmp/store3"
+use_mount moved
+store_address=127.0.0.2 store_data=$tmp/store3
+start_store
+store_is_at 127.0.0.1
+mount_ckptfs endpoint="http://store.test:$store_port" addressing_style=path part_size=5M attr_ttl=0 connection_age=1s read_cache=never
+# a request for names and one for data; whether the server of the new address had the latter
+works_there() { cat "$mnt/silent" >"$tmp/read" && stat "$mnt/before" >"$tmp/read" && grep -q 'GetObject [^ ]* silent ' "$requests"; }
+works_there
+check "requests go to the address of the name" grep -q ' GetObject [^ ]* silent ' "$stays"
+store_is_at 127.0.0.2
+# promise: way.address
+check "connections leave an address that still answers when the name has another" wait_for 30 works_there
+sleep 3 # every connection of before is older than the second that it may be
+before=$(wc -l <"$stays")
+for i in 1 2 3 4 5 6 7 8 9 10; do works_there; done
+# promise: way.address
+expect_eq "$before" "$(wc -l <"$stays")" "no connection stays with it for longer than connection_age"
+umount_ckptfs
+use_mount first
 
 # proxy_starts [PORT]
 proxy_starts() {

@@ -50,6 +50,7 @@ int store_prepare_params(const struct params *p, const char *url, struct store *
                 .workers = (unsigned)p->workers,
                 .stall_timeout_ms = (unsigned)p->stall_timeout,
                 .deadline_ms = (unsigned)p->deadline,
+                .connection_age_ms = (unsigned)p->connection_age,
         };
         return store_open(&cfg, out, why, nwhy);
 }

@@ -17,6 +17,7 @@ enum {
         CONNECTIONS_MOST = 128,
         STALL_MS = 15000,
         DEADLINE_MS = 120000,
+        AGE_MS = 60000,
         REST_MS = 30000,
         CONNECT_MS = 10000,
         CORES_PER_WORKER = 8, /* one carries 4 GB/s */
@@ -85,6 +86,7 @@ static int open_http(struct store *s, const struct store_config *cfg, char *why,
                 .workers = cfg->workers ? cfg->workers : default_workers(),
                 .stall_timeout_ms = cfg->stall_timeout_ms ? cfg->stall_timeout_ms : STALL_MS,
                 .connect_timeout_ms = s->deadline_ms < CONNECT_MS ? s->deadline_ms : CONNECT_MS,
+                .connection_age_ms = cfg->connection_age_ms ? cfg->connection_age_ms : AGE_MS,
                 .rest_ms = cfg->rest_ms ? cfg->rest_ms : REST_MS,
                 .ca_bundle = s->ops->ca_bundle(s->kind, cfg->ca_bundle),
         };

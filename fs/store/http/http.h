@@ -23,8 +23,9 @@ struct http_config {
         unsigned workers;
         unsigned stall_timeout_ms; /* with next to no byte moved */
         unsigned connect_timeout_ms;
-        unsigned rest_ms;      /* after which connections that nobody uses are closed */
-        const char *ca_bundle; /* PEM file, in place of the system's; NULL: those */
+        unsigned connection_age_ms; /* older ones take no exchange; whole seconds, at least one */
+        unsigned rest_ms;           /* after which connections that nobody uses are closed */
+        const char *ca_bundle;      /* PEM file, in place of the system's; NULL: those */
 };
 
 enum http_method { HTTP_GET, HTTP_HEAD, HTTP_PUT, HTTP_POST, HTTP_PATCH, HTTP_DELETE };

@@ -16,6 +16,8 @@
  * receiving. */
 enum { SEND_BUFFER = 512 << 10, RECEIVE_BUFFER = 512 << 10, META_BUFFER = 64 << 10 };
 
+enum { SPREAD = 16 }; /* ages at which connections end, in the last quarter */
+
 /* TLS 1.3 leaves the choice to the order of the client; with 128 bits AES costs a quarter less. */
 #define TLS13_CIPHERS "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
 
@@ -153,6 +155,14 @@ void http_easy_replies(CURL *e, curl_write_callback body, curl_write_callback he
         curl_easy_setopt(e, CURLOPT_HEADERDATA, arg);
 }
 
+/* The vendor takes addresses out of the name that still answer for a while: who stays with a
+ * connection stays with them. Not all connections of a burst end in the same second. */
+static long lifetime_s(struct http_worker *w)
+{
+        long age = (long)(w->h->cfg.connection_age_ms / 1000);
+        return age - age / 4 * (long)(w->slots++ % SPREAD) / SPREAD;
+}
+
 static void set_fixed_options(struct http_slot *slot)
 {
         CURL *e = slot->easy;
@@ -166,6 +176,7 @@ static void set_fixed_options(struct http_slot *slot)
         /* Each connection to an address of its own choice: the vendor has many for a name. */
         curl_easy_setopt(e, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
         curl_easy_setopt(e, CURLOPT_DNS_SHUFFLE_ADDRESSES, 1L);
+        curl_easy_setopt(e, CURLOPT_MAXLIFETIME_CONN, lifetime_s(slot->w));
         curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, http_on_open);
         curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, slot);
         curl_easy_setopt(e, CURLOPT_TCP_NODELAY, 1L);

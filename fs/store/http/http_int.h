@@ -87,6 +87,7 @@ struct http_worker {
         struct http_slot *idle[HTTP_LANES];
         struct http_slot *busy;
         unsigned nbusy[HTTP_LANES];
+        unsigned slots;               /* that there were */
         struct aimd aimd[HTTP_LANES]; /* what the store bears */
         struct http_address address[HTTP_ADDRESSES];
         unsigned address_turn;
