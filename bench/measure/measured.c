@@ -63,7 +63,7 @@ bool measured_read(const struct json *metrics, const struct json *of, struct mea
         const char *name = json_name(of);
 
         *f = (struct measured){.unit = "s"};
-        if (!of || (!strcmp(name, "save_times_s") && json_get(metrics, "save")))
+        if (!of || !name || (!strcmp(name, "save_times_s") && json_get(metrics, "save")))
                 return false; /* what the suites report is that phase once more */
         snprintf(f->name, sizeof f->name, "%.40s", name);
         if (json_get(of, "epochs"))
