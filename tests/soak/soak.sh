@@ -11,7 +11,7 @@ need_fuse
 seconds=300
 ! sanitized || seconds=60 # for what LeakSanitizer finds at each end
 seconds=${SOAK_SECONDS:-$seconds}
-plan 11
+plan 12
 
 # What it means to grow is tried on a mount that loses 20 KiB a second, and on one that does not.
 series() {
@@ -23,6 +23,9 @@ series 20 >"$tmp/leaks"
 check "a mount that grows by 20 KiB a second is found within 300 s" grows "$tmp/leaks"
 series 0 >"$tmp/stays"
 check "a mount that only goes up and down is none that grows" awk -f "$srcdir/tests/soak/flat.awk" "$tmp/stays"
+
+series 0 | awk 'NR > 1 && $1 > 240 { $3 += 1024 } { print }' >"$tmp/steps"
+check "a mount whose heap makes one step of 1 MiB is none that grows" awk -f "$srcdir/tests/soak/flat.awk" "$tmp/steps"
 
 # soak_begin SCHEME SEED
 soak_begin() {
