@@ -351,8 +351,13 @@ struct store_list {
         const char *delim;        /* "/" or NULL */
         const char *continuation; /* NULL for the first page */
         const char *start_after;  /* NULL, or only keys behind this one (first page) */
-        unsigned max;             /* entries in a page, 0 and at most 1000 */
+        unsigned max;             /* entries to ask for at once, 0 and at most 1000 */
+        /* A page has no fewer entries unless it is the last, whatever the store answers at once; 0:
+         * one. No more than `max`. */
+        unsigned least;
 };
+/* -EIO: a page of keys that do not begin with the prefix, or that names itself as the next one.
+ * -ETIMEDOUT also when pages went on coming without an entry. */
 typedef void store_list_fn(void *arg, int err, const struct store_page *page);
 int store_list(struct store *s, const struct store_list *list, store_list_fn *done, void *arg);
 

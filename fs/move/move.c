@@ -501,7 +501,7 @@ static bool can_move(const struct store *s)
 
 int move_start(const struct move_job *job)
 {
-        struct store_list list = {.prefix = job->from, .max = 2};
+        struct store_list list = {.prefix = job->from, .max = 2, .least = 2};
         struct move *v = can_move(job->store) ? move_new(job) : NULL;
         int err = v                      ? store_list(job->store, &list, counted, v)
                   : can_move(job->store) ? -ENOMEM

@@ -21,6 +21,7 @@ fault_tests = \
 	%D%/rename_dir.sh \
 	%D%/rename_dir_between.sh \
 	%D%/rename_held.sh \
+	%D%/short_pages.sh \
 	%D%/spill_full.sh \
 	%D%/spill_readonly.sh \
 	%D%/way_changes.sh \
@@ -43,6 +44,7 @@ fault_gs_tests = \
 	%D%/gs/rename.sh \
 	%D%/gs/rename_dir.sh \
 	%D%/gs/rename_held.sh \
+	%D%/gs/short_pages.sh \
 	%D%/gs/write.sh \
 	%D%/gs/write_fails.sh \
 	$(NULL)
@@ -62,6 +64,7 @@ EXTRA_DIST += \
 	%D%/complete_late.json \
 	%D%/complete_reply_lost.json \
 	%D%/copies_denied.json \
+	%D%/empty_pages.json \
 	%D%/expired.json \
 	%D%/expired_for_good.json \
 	%D%/express_lost.json \
@@ -87,6 +90,8 @@ EXTRA_DIST += \
 	%D%/name_moves_denied.json \
 	%D%/one_slow_key.json \
 	%D%/pages_late.json \
+	%D%/pages_for_ever.json \
+	%D%/pages_of_others.json \
 	%D%/part_503.json \
 	%D%/part_corrupt.json \
 	%D%/part_reset.json \
@@ -126,6 +131,7 @@ EXTRA_DIST += \
 	%D%/resumable_gone.json \
 	%D%/resumable_hiccups.json \
 	%D%/resumable_refused.json \
+	%D%/short_pages.json \
 	%D%/skewed.json \
 	%D%/skewed_for_good.json \
 	%D%/through_gone.json \

@@ -243,7 +243,6 @@ START_TEST(a_page_is_decoded_sorted_and_stripped)
                           "<Contents><Key>p/a%0Ab+c%2Bd</Key><Size>7</Size></Contents>"
                           "<Contents><Key>p/bad%zz</Key><Size>7</Size></Contents>"
                           "<Contents><Key>p/z</Key><Size>18446744073709551615</Size></Contents>"
-                          "<Contents><Key>other</Key><Size>1</Size></Contents>"
                           "<CommonPrefixes><Prefix>p/m%C3%BC/</Prefix></CommonPrefixes>"
                           "</ListBucketResult>"}};
         struct fake *f = fake_start(answer_list, &l);
@@ -252,8 +251,76 @@ START_TEST(a_page_is_decoded_sorted_and_stripped)
         CLEANUP(freep) char *next = NULL;
 
         ck_assert_int_eq(store_list_wait(s, &list, see, &l, &next), 0);
-        ck_assert_str_eq(l.seen, "[a\nb c+d 7][m\xc3\xbc/ dir 0][z 9223372036854775807]");
+        ck_assert_str_eq(l.seen, "[a\nb c+d 7][bad%zz 7][m\xc3\xbc/ dir 0][z 9223372036854775807]");
         ck_assert_str_eq(next, "to/k+en=");
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+static const struct {
+        struct listing l;
+        unsigned least;
+        int err;
+        const char *seen;
+} short_pages[] = {
+        {{{"<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>1"
+           "</NextContinuationToken></ListBucketResult>",
+           "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>2"
+           "</NextContinuationToken></ListBucketResult>",
+           "<ListBucketResult><Contents><Key>p/a</Key><Size>1</Size></Contents>"
+           "</ListBucketResult>"},
+          ""},
+         0,
+         0,
+         "[a 1]"},
+        {{{"<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>1"
+           "</NextContinuationToken><Contents><Key>p/a</Key><Size>1</Size></Contents>"
+           "</ListBucketResult>",
+           "<ListBucketResult><Contents><Key>p/lost</Key><Size>1</Size></Contents><Cont",
+           "<ListBucketResult><Contents><Key>p/b</Key><Size>2</Size></Contents>"
+           "</ListBucketResult>"},
+          ""},
+         2,
+         0,
+         "[a 1][b 2]"},
+        /* The store's prefix itself is no entry that anybody is told of. */
+        {{{"<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>1"
+           "</NextContinuationToken><Contents><Key>p/</Key><Size>0</Size></Contents>"
+           "</ListBucketResult>",
+           "<ListBucketResult><Contents><Key>p/a</Key><Size>1</Size></Contents>"
+           "</ListBucketResult>"},
+          ""},
+         0,
+         0,
+         "[a 1]"},
+        {{{"<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>1"
+           "</NextContinuationToken></ListBucketResult>",
+           "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>1"
+           "</NextContinuationToken></ListBucketResult>"},
+          ""},
+         0,
+         -EIO,
+         ""},
+        {{{"<ListBucketResult><Contents><Key>other</Key><Size>1</Size></Contents>"
+           "</ListBucketResult>"},
+          ""},
+         0,
+         -EIO,
+         ""},
+};
+
+START_TEST(a_page_with_too_few_entries_is_not_all_there_is)
+{
+        struct listing l = short_pages[_i].l;
+        struct fake *f = fake_start(answer_list, &l);
+        struct store *s = fake_store(f, &(struct store_config){.url = "s3://bucket/p"});
+        struct store_list list = {.prefix = "", .max = 2, .least = short_pages[_i].least};
+        CLEANUP(freep) char *next = NULL;
+
+        ck_assert_int_eq(store_list_wait(s, &list, see, &l, &next), short_pages[_i].err);
+        ck_assert_str_eq(l.seen, short_pages[_i].seen);
+        ck_assert_ptr_null(next);
         store_close(s);
         fake_stop(f);
 }
@@ -462,6 +529,8 @@ int main(void)
         tcase_add_test(t, a_page_that_is_not_the_last_and_names_no_next_one_is_an_error);
         tcase_add_test(t, keys_that_are_not_encoded_stay_as_they_are);
         tcase_add_test(t, a_body_that_is_no_xml_is_asked_for_again);
+        tcase_add_loop_test(t, a_page_with_too_few_entries_is_not_all_there_is, 0,
+                            sizeof short_pages / sizeof *short_pages);
         tcase_add_loop_test(t, a_batch_tells_what_could_not_be_deleted, 0,
                             sizeof deletes / sizeof *deletes);
         tcase_add_test(t, a_copy_that_answers_200_with_an_error_is_made_again);

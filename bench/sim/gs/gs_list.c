@@ -87,8 +87,9 @@ static void list(struct service *s, struct request *x, bool folders)
                                       .from = request_query(x, "startOffset"),
                                       .until = until && *until ? until : NULL,
                                       .folders = is_true(x, "includeFoldersAsPrefixes"),
-                                      .max = max > 0 && max < GS_PAGE_MAX ? (unsigned)max
-                                                                          : GS_PAGE_MAX,
+                                      .max = request_page_max(x, max > 0 && max < GS_PAGE_MAX
+                                                                         ? (unsigned)max
+                                                                         : GS_PAGE_MAX),
                                       .fn = add_entry,
                                       .arg = &p};
 
@@ -113,7 +114,8 @@ static void list(struct service *s, struct request *x, bool folders)
         buf_adds(&x->body, "],");
         if (l.more) {
                 buf_adds(&x->body, "\"nextPageToken\":\"");
-                request_add_token(&x->body, p.last.p, p.last.len);
+                const char *last = l.max ? p.last.p : l.after;
+                request_add_token(&x->body, last, strlen(last));
                 buf_adds(&x->body, "\",");
         }
         gs_end_list(&p.prefixes);

@@ -46,11 +46,12 @@ static const char *const deeds[] = {
         [FAULT_TRUNCATE] = "truncate",
         [FAULT_CORRUPT] = "corrupt",
         [FAULT_ERROR_IN_200] = "error_in_200",
+        [FAULT_SHORT_PAGE] = "short_page",
 };
 
 static const char *const fields[] = {
         "op", "bucket", "key",  "part", "skip",        "nth",   "times",   "probability",
-        "do", "status", "code", "body", "after_bytes", "stall", "message",
+        "do", "status", "code", "body", "after_bytes", "stall", "message", "entries",
 };
 
 const char *fault_name(enum fault_do what)
@@ -148,7 +149,7 @@ static const char *read_rule(const struct json *j, struct rule *r)
                         r->fault.what = (enum fault_do)i;
         if (!r->fault.what)
                 return "does nothing known: give \"do\" status, reset, reset_after, stall, delay, "
-                       "truncate, corrupt or error_in_200";
+                       "truncate, corrupt, error_in_200 or short_page";
         r->op = json_string(json_get(j, "op"), "*");
         r->bucket = json_string(json_get(j, "bucket"), "*");
         r->key = json_string(json_get(j, "key"), "*");
@@ -163,6 +164,7 @@ static const char *read_rule(const struct json *j, struct rule *r)
         r->fault.message = json_string(json_get(j, "message"), NULL);
         r->fault.body = json_string(json_get(j, "body"), NULL);
         r->fault.after_bytes = whole(j, "after_bytes", 0);
+        r->fault.entries = (unsigned)whole(j, "entries", 0);
         if (read_stall(stall, &r->fault.stall_ns))
                 return "has a bad \"stall\": give a time like \"200ms\" or \"60s\"";
         if (r->fault.status < 200 || r->fault.status > 599)

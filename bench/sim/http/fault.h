@@ -10,9 +10,10 @@
  *      probability  of acting, for each request that is left; default 1
  *      do           what happens, see enum fault_do
  *      status, code, message, body
- *                   of the reply (status, error_in_200); default 503 SlowDown; `body` is sent as it
- * is after_bytes  of the body: the request's where it has one, else the reply's; default 0 stall
- * how long, for stall and delay: "200ms", "60s" or a number of seconds
+ *                   of the reply (status, error_in_200); default 503 SlowDown; `body` is sent as is
+ *      after_bytes  of the body: the request's where it has one, else the reply's; default 0
+ *      stall        how long, for stall and delay: "200ms", "60s" or a number of seconds
+ *      entries      most in a page of a list (short_page); default 0
  *
  * The first rule that acts on a request is taken; a rule that does not act still counts it.
  * Thread-safe. */
@@ -32,6 +33,7 @@ enum fault_do {
         FAULT_TRUNCATE,     /* truncate: the reply's body ends after after_bytes, in good order */
         FAULT_CORRUPT,      /* corrupt: one bit of the byte at after_bytes is flipped */
         FAULT_ERROR_IN_200, /* error_in_200: 200 with an error in its body, without effect */
+        FAULT_SHORT_PAGE,   /* short_page: a list ends its page early, and says that it goes on */
 };
 
 /* What is to happen to one request. Strings are borrowed from the rules and good until the request
@@ -42,6 +44,7 @@ struct fault {
         const char *code, *message, *body;
         uint64_t after_bytes;
         uint64_t stall_ns;
+        unsigned entries;
         struct fault_rules *rules; /* referenced */
 };
 

@@ -2,6 +2,7 @@
 /* request.c: what the protocols share. See request.h. */
 #include "bench/sim/http/request.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #include "base/banned.h"
 
 /* SHA-256 of more would hold up the other connections of the thread for too long. */
-enum { SHA256_BODY_MAX = 8 << 20 };
+enum { SHA256_BODY_MAX = 8 << 20, SERIAL_DIGITS = 8 };
 
 void request_header(struct request *x, const char *name, const char *value)
 {
@@ -60,8 +61,19 @@ int request_range(struct request *x, const struct object *o)
         return ranged;
 }
 
+unsigned request_page_max(const struct request *x, unsigned max)
+{
+        const struct fault *f = &x->fault;
+
+        return f->what == FAULT_SHORT_PAGE && f->entries < max ? f->entries : max;
+}
+
 void request_add_token(struct buf *b, const char *p, size_t n)
 {
+        static atomic_uint serial;
+
+        buf_addf(b, "%0*x", SERIAL_DIGITS,
+                 atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed));
         for (size_t i = 0; i < n; i++)
                 buf_addf(b, "%02x", (unsigned char)p[i]);
 }
@@ -71,8 +83,10 @@ char *request_read_token(const char *token)
         size_t n = strlen(token);
         CLEANUP(freep) char *text = malloc(n / 2 + 1);
 
-        if (!text || n % 2 || strspn(token, "0123456789abcdef") != n)
+        if (!text || n % 2 || n < SERIAL_DIGITS || strspn(token, "0123456789abcdef") != n)
                 return NULL;
+        token += SERIAL_DIGITS;
+        n -= SERIAL_DIGITS;
         for (size_t i = 0; i < n / 2; i++) {
                 char hex[3] = {token[2 * i], token[2 * i + 1], 0};
                 text[i] = (char)strtoul(hex, NULL, 16);

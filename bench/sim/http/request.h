@@ -172,8 +172,11 @@ struct sign_request request_signed(const struct request *x, struct uri_pair *hea
  * -416 with the header of that. */
 int request_range(struct request *x, const struct object *o);
 
-/* A token of a list is the last entry of the page in hexadecimal: opaque, safe in XML, JSON and a
- * URL. Reading gives the caller's text, NULL for a token that is none. */
+/* The entries that a page of at most `max` has. */
+unsigned request_page_max(const struct request *x, unsigned max);
+/* A token of a list is a serial number and the last entry of the pages so far, in hexadecimal: no
+ * two are the same, and they are safe in XML, JSON and a URL. Reading gives the caller's text, NULL
+ * for a token that is none. */
 void request_add_token(struct buf *b, const char *p, size_t n);
 char *request_read_token(const char *token);
 

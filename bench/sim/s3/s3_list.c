@@ -115,12 +115,12 @@ static void page_head(struct page *p, const char *name)
 }
 
 /* Fills the page with what comes behind `after`. True when the reply is set to an error. */
-static bool fill_page(struct page *p, struct service *s, const char *after)
+static bool fill_page(struct page *p, struct service *s, const char *after, unsigned max)
 {
         struct object_store_list l = {.prefix = p->prefix,
                                       .delim = p->delim,
                                       .after = after ? after : "",
-                                      .max = p->max,
+                                      .max = max,
                                       .fn = add_entry,
                                       .arg = p};
         int err = object_store_list(s->objects, p->x->bucket, &l);
@@ -129,10 +129,10 @@ static bool fill_page(struct page *p, struct service *s, const char *after)
                 s3_fail(p->x, err);
                 return true;
         }
-        p->more = l.more;
+        p->more = l.more && p->max;
         buf_add(&p->x->body, p->later.p, p->later.len);
         buf_add(&p->x->body, p->commons.p, p->commons.len);
-        s3_element(&p->x->body, "IsTruncated", l.more ? "true" : "false");
+        s3_element(&p->x->body, "IsTruncated", p->more ? "true" : "false");
         p->x->body.failed |= p->commons.failed || p->later.failed || p->last.failed;
         return false;
 }
@@ -155,12 +155,14 @@ void s3_list_v2(struct service *s, struct request *x)
                 element_key(&p, &x->body, "StartAfter", start);
         if (token)
                 s3_element(&x->body, "ContinuationToken", token);
-        if (fill_page(&p, s, after ? after : start))
+        const char *from = after ? after : start ? start : "";
+        if (fill_page(&p, s, from, request_page_max(x, p.max)))
                 return;
         s3_element_u64(&x->body, "KeyCount", p.count);
         if (p.more) {
                 buf_adds(&x->body, "<NextContinuationToken>");
-                request_add_token(&x->body, p.last.p, p.last.len);
+                const char *last = p.count ? p.last.p : from;
+                request_add_token(&x->body, last, strlen(last));
                 buf_adds(&x->body, "</NextContinuationToken>");
         }
         buf_adds(&x->body, "</ListBucketResult>");
@@ -176,7 +178,7 @@ void s3_list_v1(struct service *s, struct request *x)
                 return;
         page_head(&p, "ListBucketResult");
         element_key(&p, &x->body, "Marker", marker ? marker : "");
-        if (fill_page(&p, s, marker))
+        if (fill_page(&p, s, marker, p.max))
                 return;
         if (p.more && *p.delim)
                 element_key(&p, &x->body, "NextMarker", p.last.p);

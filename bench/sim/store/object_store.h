@@ -91,7 +91,8 @@ int object_store_delete_version(struct object_store *v, const char *bucket, cons
 
 /* One page of a list, by bytes of the key. fn sees an object, or a common prefix, which ends with
  * delim; it runs under the lock. `after`: keys behind this one; where it is a common prefix, behind
- * all it stands for. A page ends after max entries; *more says whether there are others. */
+ * all it stands for. A page ends after max entries, which may be none; *more says whether there are
+ * others. */
 struct object_store_list {
         const char *prefix, *delim, *after; /* "" for none */
         const char *from, *until;           /* keys not below this, and below that; NULL for none */

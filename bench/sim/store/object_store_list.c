@@ -79,7 +79,7 @@ static int list_locked(const struct index *ix, const struct index *folders,
                         continue;
                 }
                 if (count++ == l->max) {
-                        l->more = l->max > 0;
+                        l->more = true;
                         break;
                 }
                 err = l->fn(l->arg, o, common ? o->key : NULL, common);

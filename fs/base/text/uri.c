@@ -53,17 +53,32 @@ static int hex_digit(char c)
         return -1;
 }
 
+/* Of the escape at s; -1 for a bad one. */
+static int escaped_byte(const char *s)
+{
+        int high = hex_digit(s[1]);
+        int low = high < 0 ? -1 : hex_digit(s[2]);
+
+        return low < 0 ? -1 : high << 4 | low;
+}
+
+bool uri_is_encoded(const char *s)
+{
+        while ((s = strchr(s, '%')) && escaped_byte(s) > 0)
+                s += 3;
+        return !s;
+}
+
 int uri_decode(char *s, bool plus_is_space)
 {
         char *to = s;
         for (const char *from = s; *from; from++) {
                 char c = *from;
                 if (c == '%') {
-                        int high = hex_digit(from[1]);
-                        int low = high < 0 ? -1 : hex_digit(from[2]);
-                        if (low < 0 || high + low == 0)
+                        int byte = escaped_byte(from);
+                        if (byte <= 0)
                                 return -EINVAL;
-                        c = (char)(high << 4 | low);
+                        c = (char)byte;
                         from += 2;
                 } else if (c == '+' && plus_is_space) {
                         c = ' ';

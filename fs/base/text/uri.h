@@ -26,6 +26,8 @@ int uri_encode_query(struct buf *b, const struct uri_pair *v, size_t n);
 /* Decodes in place; plus_is_space for a query. Returns the new length (a decoded NUL would end the
  * string and is refused), or -EINVAL for a bad escape; then `s` is unspecified. */
 int uri_decode(char *s, bool plus_is_space);
+/* Whether uri_decode() can. */
+bool uri_is_encoded(const char *s);
 
 /* Splits and decodes a query string in place; the pairs point into it. Returns how many, -EINVAL
  * for a bad escape or -E2BIG for more than max. */

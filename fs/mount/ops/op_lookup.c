@@ -313,9 +313,6 @@ static void lookup_wide(void *arg, int err, const struct store_page *page)
         size_t above = strlen(l->key) - strlen(l->name);
         CLEANUP(freep) char *from = begin_of(l->name);
 
-        for (size_t i = 0; !err && i < page->n; i++)
-                if (strncmp(page->v[i].key, l->key, above))
-                        err = -EIO; /* not what was asked for */
         if (!err && from)
                 note_range(l, above, from, page);
         lookup_near(l, err, page);

@@ -192,7 +192,7 @@ static void rmdir_begin(struct change *c)
         struct node *n = tree_find_locked(c->m->tree, c->dir, c->name);
         bool used = n && tree_has_unpublished_locked(c->m->tree, n);
         tree_unlock(c->m->tree);
-        struct store_list list = {.prefix = c->key, .max = 2};
+        struct store_list list = {.prefix = c->key, .max = 2, .least = 2};
         int err = used ? -ENOTEMPTY : store_list(c->m->store, &list, rmdir_listed, c);
         if (err)
                 change_end(c, err);

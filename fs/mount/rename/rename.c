@@ -394,7 +394,7 @@ static void rename_dir(struct rename *r)
         if (!err && asprintf(&d->to, "%s/", r->to_key) < 0)
                 err = -ENOMEM;
         if (!err) {
-                struct store_list list = {.prefix = d->to, .max = 2};
+                struct store_list list = {.prefix = d->to, .max = 2, .least = 2};
                 err = store_list(r->m->store, &list, target_listed, d);
         }
         if (err)

@@ -232,12 +232,6 @@ static int take_page_locked(struct listing *l, const struct store_page *page) RE
                 if (!(l->locked.last = strdup(last + above)))
                         return -ENOMEM;
         }
-        if (page->next && l->locked.continuation && !strcmp(page->next, l->locked.continuation)) {
-                log_error_of(LOG_ABOUT(.operation = "list", .file = l->locked.prefix,
-                                       .remedy = "use a newer version of the server"),
-                             "%s: the store lists the same page again and again", l->locked.prefix);
-                return -EIO;
-        }
         free(l->locked.continuation);
         l->locked.continuation = page->next ? strdup(page->next) : NULL;
         if (page->next && !l->locked.continuation)

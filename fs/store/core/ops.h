@@ -103,7 +103,10 @@ struct op {
         struct store_upload *up;
         unsigned partno;
         char *prefix, *delim, *continuation, *start_after, *marker;
-        unsigned max;
+        unsigned max, least;
+        char *page_token; /* of the page that is asked for: continuation at first */
+        size_t told;      /* entries of the pages before it, and where their strings end */
+        size_t told_names;
         char **keys, **versions; /* of the objects to delete; versions NULL: any, also of one */
         size_t nkeys, maxkeys;
         bool copying;   /* an upload that gets copied parts; all are of src, where that is set */
@@ -212,6 +215,8 @@ int op_no_credentials(struct op *op, int err, const char *why);
 /* Adds an entry to op->v; strings may be NULL. 0 or -ENOMEM. */
 int op_add_entry(struct op *op, const struct op_entry *e, const char *key, const char *etag,
                  const char *id);
+/* Forgets what an earlier try read of this page. */
+void op_begin_page(struct op *op);
 /* Keeps metadata for an entry that is about to be added: sets e->meta, e->nmeta and e->partial. 0
  * or -ENOMEM. */
 int op_keep_meta(struct op *op, struct op_entry *e, const struct store_meta *meta);

@@ -329,6 +329,8 @@ static void on_done(struct http_req *rq, int err)
         err = s->ops->verb[op->verb].parse(s->kind, op);
         if (err == 0 && op->verb == OP_GET)
                 err = get_complete(op);
+        else if (err == 0 && op->verb == OP_LIST)
+                err = list_complete(op);
         if (err != OP_RETRY)
                 http_pace(rq, err == OP_SLOW);
         switch (err) {
@@ -400,9 +402,9 @@ void op_free(struct op *op)
         if (!op)
                 return;
         http_req_release(&op->rq);
-        char *strings[] = {op->key,          op->src,         op->src_match, op->if_match,
-                           op->prefix,       op->delim,       op->next,      op->upload_id,
-                           op->continuation, op->start_after, op->marker,    op->tags};
+        char *strings[] = {op->key,    op->src,  op->src_match, op->if_match,     op->prefix,
+                           op->delim,  op->next, op->upload_id, op->continuation, op->start_after,
+                           op->marker, op->tags, op->page_token};
         for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
                 free(strings[i]);
         for (size_t i = 0; i < op->nkeys; i++)
@@ -552,6 +554,13 @@ static size_t keep_string(struct op *op, const char *s)
         size_t at = op->names.len;
         buf_add(&op->names, s ? s : "", s ? strlen(s) + 1 : 1);
         return at;
+}
+
+void op_begin_page(struct op *op)
+{
+        op->n = op->page = op->told;
+        op->names.len = op->told_names;
+        op->names.failed = false;
 }
 
 int op_keep_meta(struct op *op, struct op_entry *e, const struct store_meta *meta)

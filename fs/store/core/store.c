@@ -24,7 +24,8 @@ enum {
         CHECK_DEADLINE_MS = 3000,
         CHECK_TRIES = 3,
         CHECK_WRITE_MS = 1000, /* nobody's mount waits longer for what may be said in vain */
-        DELETE_MANY_MAX = 1000
+        DELETE_MANY_MAX = 1000,
+        LIST_MAX = 1000
 };
 
 static const struct store_ops *const kinds[] = {&store_s3, &store_gcs};
@@ -336,6 +337,41 @@ static void make_entry(const struct op *op, const struct op_entry *e, const char
         };
 }
 
+/* What is wrong with a listing; the answer for good. */
+static int bad_list(struct op *op, int err, const char *what)
+{
+        op->fault.status = op->rq.status;
+        snprintf(op->fault.message, sizeof op->fault.message, "%s", what);
+        return err;
+}
+
+/* "There is a chance that your list operation returns fewer results than the specified maximum, and
+ * possibly zero, with a nextPageToken" (Cloud Storage, "Objects: list"); S3 sets IsTruncated so.
+ * Whoever asks whether there is anything gets an answer all the same. */
+int list_complete(struct op *op)
+{
+        size_t n = 0, skip = strlen(op->prefix);
+
+        for (size_t i = 0; i < op->n; i++) {
+                if (strncmp(op_string(op, op->v[i].key), op->prefix, skip) != 0)
+                        return bad_list(op, -EIO, "a listing of keys without the prefix");
+                n += user_key(op, &op->v[i]) != NULL;
+        }
+        if (op->next && op->page_token && !strcmp(op->next, op->page_token))
+                return bad_list(op, -EIO, "a listing whose page names itself as the next one");
+        if (!op->next || n >= op->least)
+                return 0;
+        if (op->n > op->told)
+                retry_progress(&op->retry);
+        else if (!retry_wait(&op->retry, http_running_ms(&op->rq)))
+                return bad_list(op, -ETIMEDOUT, "a listing that goes on with empty pages");
+        free(op->page_token);
+        op->page_token = TAKE_PTR(op->next);
+        op->told = op->n;
+        op->told_names = op->names.len;
+        return OP_AGAIN;
+}
+
 static void finish_list(struct op *op, int err)
 {
         size_t n;
@@ -350,15 +386,19 @@ static void finish_list(struct op *op, int err)
 
 int store_list(struct store *s, const struct store_list *list, store_list_fn *done, void *arg)
 {
-        if (list->max > 1000)
+        unsigned max = list->max ? list->max : LIST_MAX;
+
+        if (max > LIST_MAX || list->least > max)
                 return -EINVAL;
         CLEANUP(op_freep) struct op *op = op_new(s, OP_LIST, NULL, arg);
         if (!op || !(op->prefix = store_full_key(s, list->prefix ? list->prefix : "")) ||
-            dup_if(&op->delim, list->delim) || dup_if(&op->continuation, list->continuation))
+            dup_if(&op->delim, list->delim) || dup_if(&op->continuation, list->continuation) ||
+            dup_if(&op->page_token, list->continuation))
                 return -ENOMEM;
         if (list->start_after && !(op->start_after = store_full_key(s, list->start_after)))
                 return -ENOMEM;
-        op->max = list->max ? list->max : 1000;
+        op->max = max;
+        op->least = list->least ? list->least : 1;
         op->finish = finish_list;
         op->done.list = done;
         return op_submit(TAKE_PTR(op));

@@ -65,6 +65,10 @@ int get_data(struct http_req *rq, const void *p, size_t n);
 int get_complete(struct op *op);
 bool get_has_all(const struct op *op); /* whatever became of the try */
 
+/* store.c: after parse() of a list: 0 done, OP_AGAIN when another page is needed, or a negative
+ * errno. */
+int list_complete(struct op *op);
+
 /* upload.c: the parts sent so far; the strings belong to the upload. */
 struct upload_part {
         char *etag; /* NULL: not sent */

@@ -195,6 +195,9 @@ op_parse_fn gcs_layout_parse, gcs_folder_created, gcs_folder_headed, gcs_folder_
 /* A page of the objects below a prefix; delim and continuation may be NULL. */
 int gcs_list(struct store_kind *k, struct op *op, const char *prefix, const char *delim,
              const char *continuation);
+/* Takes the token of the page behind this one into op->next. OP_AGAIN, 0 after the last, -ENOMEM.
+ */
+int gcs_next_page(struct op *op, const struct json *page);
 op_build_fn gcs_check_build, gcs_check_write_build, gcs_list_build;
 op_parse_fn gcs_check_parse, gcs_check_write_parse, gcs_list_parse;
 

@@ -395,12 +395,7 @@ static int read_pieces(struct store_kind *k, struct op *op, bool all)
                 if (all || (number && number <= STORE_PART_MAX))
                         err = op_add_entry(op, &e, name, obj.etag, NULL);
         }
-        free(TAKE_PTR(op->next));
-        const char *next = json_string(json_get(j, "nextPageToken"), "");
-        if (err || !*next)
-                return err;
-        op->next = strdup(next);
-        return op->next ? OP_AGAIN : -ENOMEM;
+        return err ? err : gcs_next_page(op, j);
 }
 
 int gcs_compose_listed(struct store_kind *k, struct op *op)

@@ -21,7 +21,7 @@ int gcs_check_build(struct store_kind *k, struct op *op)
         }
         gcs_bucket_path(&m.path, k, "/o");
         gcs_query(&m, "maxResults", "1");
-        gcs_query(&m, "fields", "items(name)");
+        gcs_query(&m, "fields", "items(name),nextPageToken");
         gcs_query(&m, "prefix", op->prefix);
         return gcs_send(k, op, &m);
 }
@@ -51,13 +51,14 @@ int gcs_check_parse(struct store_kind *k, struct op *op)
         if (op->stage == GCS_LAYOUT)
                 return gcs_layout_parse(k, op);
         if (k->keys) {
-                op->empty = gcs_ok(op) && !strstr(op->in.p, "<Contents>");
-                return gcs_xml_listed(k, op);
+                int rc = gcs_xml_listed(k, op);
+                op->empty = !rc && !op->n && !op->next;
+                return rc;
         }
         int err = gcs_ok(op) ? gcs_json(op, &j) : gcs_fault(k, op);
         if (err)
                 return err;
-        op->empty = !json_get(j, "items");
+        op->empty = !json_get(j, "items") && !json_get(j, "nextPageToken");
         op->stage = GCS_LAYOUT;
         return OP_AGAIN;
 }
@@ -92,7 +93,7 @@ int gcs_list_build(struct store_kind *k, struct op *op)
 {
         if (op->stage == GCS_FOLDER)
                 return gcs_folder_get(k, op, op->prefix);
-        return gcs_list(k, op, op->prefix, op->delim, op->continuation);
+        return gcs_list(k, op, op->prefix, op->delim, op->page_token);
 }
 
 /* What comes behind the delimiter in an object's name, or NULL: it has none. */
@@ -141,20 +142,29 @@ static int add_prefix(struct store_kind *k, struct op *op, const char *name, siz
         return op_add_entry(op, &e, name, NULL, NULL);
 }
 
+int gcs_next_page(struct op *op, const struct json *page)
+{
+        const char *next = json_string(json_get(page, "nextPageToken"), "");
+
+        free(TAKE_PTR(op->next));
+        if (!*next)
+                return 0;
+        op->next = strdup(next);
+        return op->next ? OP_AGAIN : -ENOMEM;
+}
+
 static int read_page(struct store_kind *k, struct op *op, const struct json *j)
 {
         const struct json *items = json_get(j, "items"), *prefixes = json_get(j, "prefixes");
-        const char *next = json_string(json_get(j, "nextPageToken"), "");
         int err = 0;
 
         for (size_t i = 0; !err && i < json_count(items); i++)
                 err = add_item(k, op, json_at(items, i));
-        size_t at = 0, end = op->n;
+        size_t at = op->page, end = op->n;
         for (size_t i = 0; !err && i < json_count(prefixes); i++)
                 err = add_prefix(k, op, json_string(json_at(prefixes, i), NULL), &at, end);
-        if (!err && *next && !(op->next = strdup(next)))
-                err = -ENOMEM;
-        return err;
+        int rc = err ? err : gcs_next_page(op, j);
+        return rc == OP_AGAIN ? 0 : rc; /* who asked goes on */
 }
 
 int gcs_list_parse(struct store_kind *k, struct op *op)
@@ -167,8 +177,7 @@ int gcs_list_parse(struct store_kind *k, struct op *op)
                 return gcs_xml_listed(k, op);
         if (!gcs_ok(op))
                 return gcs_fault(k, op);
-        op->n = 0; /* a retry after a body that could not be read */
-        buf_reset(&op->names);
+        op_begin_page(op);
         int err = gcs_json(op, &j);
         if (!err)
                 err = read_page(k, op, j);

@@ -260,12 +260,12 @@ int gcs_parts_parse(struct store_kind *k, struct op *op)
 
 /* What stands in `.ckptfs/tmp/`, then pieces without their marker, then the uploads that the XML
  * API knows. op->keys are the folders of such pieces, op->at of them were asked for; op->src is the
- * last object of the page before. */
+ * last object of the pages before. */
 int gcs_uploads_build(struct store_kind *k, struct op *op)
 {
         if (op->stage == GCS_PROBE) {
                 op->max = 1;
-                return gcs_list(k, op, op->keys[op->at], NULL, NULL);
+                return gcs_list(k, op, op->keys[op->at], NULL, op->next);
         }
         if (op->stage != GCS_BEGIN)
                 return gcs_multipart_uploads(k, op);
@@ -318,7 +318,7 @@ static char *id_of_folder(const struct store_kind *k, const char *dir)
 }
 
 /* A request to put a piece there may have been under way when the upload was completed or aborted.
- * A marker is in the page of its pieces' folder, or was the last of the page before: names are in
+ * A marker is in the page of its pieces' folder, or was the last before that page: names are in
  * order. */
 static int find_orphans(struct store_kind *k, struct op *op, const struct json *page)
 {
@@ -342,8 +342,11 @@ static int find_orphans(struct store_kind *k, struct op *op, const struct json *
         }
         for (item = json_first(json_get(page, "items")); item; item = json_next(item))
                 last = json_string(json_get(item, "name"), "");
-        free(TAKE_PTR(op->src));
-        return last && !(op->src = strdup(last)) ? -ENOMEM : 0;
+        if (!last)
+                return 0;
+        free(op->src);
+        op->src = strdup(last);
+        return op->src ? 0 : -ENOMEM;
 }
 
 /* The first piece of a folder tells when it came, and for what key; none: it is just a folder. */
@@ -359,8 +362,12 @@ static int add_orphan(struct store_kind *k, struct op *op)
         int err = id ? gcs_json(op, &j) : -ENOMEM;
         if (err)
                 return err;
-        op->at++;
         const struct json *item = json_at(json_get(j, "items"), 0);
+        int rc = gcs_next_page(op, j);
+        if (rc && !item)
+                return rc; /* a page may be empty, and not the last */
+        free(TAKE_PTR(op->next));
+        op->at++;
         const char *name = json_string(json_get(item, "name"), "");
         if (!gcs_is_piece(k, name, id) || !gcs_resource(item, &obj))
                 return 0;
@@ -418,11 +425,6 @@ int gcs_uploads_parse(struct store_kind *k, struct op *op)
                 err = find_orphans(k, op, j);
         if (err || op->n >= STORE_UPLOADS_MAX)
                 return err;
-        free(TAKE_PTR(op->next));
-        const char *next = json_string(json_get(j, "nextPageToken"), "");
-        if (*next) {
-                op->next = strdup(next);
-                return op->next ? OP_AGAIN : -ENOMEM;
-        }
-        return next_stage(k, op);
+        int rc = gcs_next_page(op, j);
+        return rc ? rc : next_stage(k, op);
 }

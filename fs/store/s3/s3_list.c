@@ -26,7 +26,8 @@ int s3_check_parse(struct store_kind *k, struct op *op)
         if (!s3_ok(op) || s3_is_error_body(op))
                 return s3_fault(k, op);
         if (strstr(op->in.p, "<ListBucketResult")) {
-                op->empty = !strstr(op->in.p, "<Contents>");
+                op->empty =
+                        !strstr(op->in.p, "<Contents>") && !strstr(op->in.p, "<IsTruncated>true");
                 return 0;
         }
         op->fault.status = op->rq.status; /* any web server says 200 to something */
@@ -62,8 +63,8 @@ int s3_list_build(struct store_kind *k, struct op *op)
         s3_query(&m, "prefix", op->prefix);
         if (op->delim)
                 s3_query(&m, "delimiter", op->delim);
-        if (op->continuation)
-                s3_query(&m, "continuation-token", op->continuation);
+        if (op->page_token)
+                s3_query(&m, "continuation-token", op->page_token);
         else if (op->start_after)
                 s3_query(&m, "start-after", op->start_after);
         return s3_send(k, op, &m);

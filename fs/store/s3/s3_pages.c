@@ -20,14 +20,12 @@ struct reader {
 
 void s3_decode_page(struct op *op, const char *encoding)
 {
-        size_t to = op->page;
-        for (size_t i = op->page; i < op->n; i++) {
-                char *key = op->names.p + op->v[i].key;
-                if (!strcmp(encoding, "url") && uri_decode(key, true) < 0)
-                        continue;
-                op->v[to++] = op->v[i];
+        for (; op->page < op->n; op->page++) {
+                char *key = op->names.p + op->v[op->page].key;
+                /* What cannot be decoded is kept as it is: a directory with it is not empty. */
+                if (!strcmp(encoding, "url") && uri_is_encoded(key))
+                        (void)uri_decode(key, true);
         }
-        op->n = op->page = to;
 }
 
 /* --- objects ------------------------------------------------------------------------------------
@@ -92,8 +90,7 @@ int s3_read_list(struct op *op, const char *version)
         };
         struct reader r = {.op = op, .f = f};
 
-        op->n = op->page = 0; /* a retry after a body that could not be read */
-        buf_reset(&op->names);
+        op_begin_page(op);
         int err = s3_read(op, f, L_FIELDS, list_entry, &r);
         if (!err) {
                 s3_decode_page(op, f[L_ENCODING].text.p);
