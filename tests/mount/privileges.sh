@@ -141,9 +141,11 @@ seen() {
 		if as_user sh -c 'readlink "$0" || exec <"$0"' "/proc/$mount_pid/$what" >/dev/null 2>&1; then echo $what; fi
 	done | xargs
 }
-if ! command -v fusermount3 >/dev/null || [ ! -u "$(command -v fusermount3)" ]; then
-	for name in environment memory tracing writing 'in debugging' SIGTERM umount; do
-		skip "what a user's mount shows: $name" "fusermount3 is not setuid"
+if [ ! -u "$(command -v fusermount3)" ] || ! as_user sh -c ': <>/dev/fuse' 2>/dev/null; then
+	for name in "the memory a user's daemon shows" "who attaches to a user's daemon" "the capabilities of a user's daemon" \
+		"a user's reads and writes" "root at a user's mount" "ckptctl at a user's mount" "SIGTERM to a user's daemon" \
+		"what a user's daemon leaves" "core_dumps=on by a user" "fusermount3 -u by a user"; do
+		skip "$name" "users cannot mount here"
 	done
 	exit 0
 fi
