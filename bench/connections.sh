@@ -22,10 +22,8 @@ settings=${CKPTFS_CONNECTIONS:-auto 16 32 64 128}
 cases=${*:-$(echo {write,read}-{50,90,400}-{1,4}) shared-write shared-read requests-write requests-read}
 tmp=$(mktemp -d "${TMPDIR:-/var/tmp}/ckptfs-connections.XXXXXX")
 mkdir -p "$out" "$tmp/mnt"
-export AWS_ACCESS_KEY_ID=speed AWS_SECRET_ACCESS_KEY=speed-secret AWS_REGION=us-east-1
-export AWS_CONFIG_FILE=/dev/null AWS_SHARED_CREDENTIALS_FILE=/dev/null
-unset AWS_PROFILE AWS_SESSION_TOKEN AWS_CA_BUNDLE
-sim='' fs='' users=()
+. "$root/bench/sim.sh"
+fs='' users=()
 
 die() {
 	printf 'connections: %s: %s\n' "$case" "$*" >&2
@@ -42,38 +40,19 @@ end_mount() {
 	wait "$fs" 2>/dev/null || true
 	fs=''
 }
-end_sim() {
-	[ -n "$sim" ] || return 0
-	kill "$sim" 2>/dev/null || true
-	wait "$sim" 2>/dev/null || true
-	sim=''
-}
 end_all() {
 	end_users
 	end_mount
-	end_sim
+	stop_sim
 	rm -rf --one-file-system "$tmp"
 }
 trap end_all EXIT
 trap 'exit 130' INT TERM HUP
 
-until_true() {
-	local n=$(($1 * 20))
-	shift
-	until "$@" 2>/dev/null; do
-		n=$((n - 1))
-		[ "$n" -gt 0 ] || return 1
-		sleep 0.05
-	done
-}
-
 # start OPTION...: a store, and a mount of it with $setting connections
 start() {
-	: >"$tmp/sim.out"
-	"$b/storesim" --null --listen 127.0.0.1:0 --bucket speed --ttfb 20ms "$@" >"$tmp/sim.out" 2>"$tmp/sim.log" &
-	sim=$!
-	until_true 10 grep -q '^listening on ' "$tmp/sim.out" || die "storesim: $(cat "$tmp/sim.log")"
-	"$b/ckptfs" -f -o "endpoint=$(sed -n 's/^listening on //p' "$tmp/sim.out"),connections=$setting,read_cache=never,$options" \
+	start_sim --null --ttfb 20ms "$@"
+	"$b/ckptfs" -f -o "endpoint=$url,connections=$setting,read_cache=never,$options" \
 		s3://speed "$tmp/mnt" >"$tmp/fs.log" 2>&1 &
 	fs=$!
 	until_true 20 mountpoint -q "$tmp/mnt" || die "no mount: $(tail -n 3 "$tmp/fs.log")"
@@ -83,11 +62,10 @@ stop() {
 	peak=$(awk '/^VmHWM/ { printf "%d", $2 / 1024 }' "/proc/$fs/status")
 	most=$("$b/ckptctl" stats "$tmp/mnt" 2>/dev/null | awk '$1 == "transfers_most" { print $2 }' || true)
 	end_mount
-	end_sim
+	stop_sim
 }
 
 loopback() { awk '/^ *lo:/ { print $2 }' /proc/net/dev; } # bytes
-us() { echo "${EPOCHREALTIME/./}"; }
 # gbps SECONDS: what loopback carries meanwhile
 gbps() {
 	local b0 b1 t0 t1

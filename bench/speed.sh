@@ -28,10 +28,8 @@ tmp=$(mktemp -d "${TMPDIR:-/var/tmp}/ckptfs-speed.XXXXXX")
 mkdir -p "$out" "$tmp/mnt"
 tsv=$out/speed.tsv
 : >"$tsv"
-peers=() sim='' fs='' system='' scheme=s3 writer=write_file
-export AWS_ACCESS_KEY_ID=speed AWS_SECRET_ACCESS_KEY=speed-secret AWS_REGION=us-east-1
-export AWS_CONFIG_FILE=/dev/null AWS_SHARED_CREDENTIALS_FILE=/dev/null
-unset AWS_PROFILE AWS_SESSION_TOKEN AWS_CA_BUNDLE
+peers=() fs='' system='' scheme=s3 writer=write_file
+. "$root/bench/sim.sh"
 
 die() {
 	printf 'speed: %s: %s\n' "$row" "$*" >&2
@@ -55,7 +53,7 @@ end_row() {
 	[ $rc -eq 0 ] || [ $rc -eq 130 ] || [ -n "$said" ] ||
 		printf 'speed: %s: status %d of: %s\n' "$row" $rc "$failing" >&2
 	unmount
-	stop_sim
+	stop_store
 	rm -rf "$tmp/data" "$tmp/mnt"/* /dev/shm/ckptfs-speed
 	exit $rc
 }
@@ -80,34 +78,17 @@ measure() {
 
 trap 'rm -rf --one-file-system "$tmp"' EXIT
 trap 'exit 130' INT TERM HUP
-
-until_true() {
-	local n=$(($1 * 20))
-	shift
-	until "$@" 2>/dev/null; do
-		n=$((n - 1))
-		[ "$n" -gt 0 ] || return 1
-		sleep 0.05
-	done
-}
 ended() { ! kill -0 "$1"; }
 
-# start_sim [OPTION...]: a store of the protocol $scheme at $url; Google's wants no login then
-start_sim() {
+# start_store [OPTION...]: a store of the protocol $scheme at $url; Google's wants no login then
+start_store() {
 	[ "$scheme" = s3 ] || set -- --protocol gs "$@"
-	: >"$tmp/sim.out" # what the one before said is no answer
-	"$b/storesim" --listen 127.0.0.1:0 --bucket speed "$@" >"$tmp/sim.out" 2>"$tmp/sim.log" &
-	sim=$!
-	until_true 10 grep -q '^listening on ' "$tmp/sim.out" || die "storesim: $(cat "$tmp/sim.log")"
-	url=$(sed -n 's/^listening on //p' "$tmp/sim.out")
+	start_sim "$@"
 	[ "$scheme" = s3 ] || export STORAGE_EMULATOR_HOST=$url
 }
 
-stop_sim() {
-	[ -n "$sim" ] || return 0
-	kill "$sim" 2>/dev/null || true
-	wait "$sim" 2>/dev/null || true
-	sim=''
+stop_store() {
+	stop_sim
 	unset STORAGE_EMULATOR_HOST
 }
 
@@ -245,9 +226,9 @@ blocks_row() {
 has_row() { case " $rows " in *" $1 "*) ;; *) return 1 ;; esac; }
 only_us() { local peers=(); alternate "$@"; }
 
-row_file() { start_sim --null; wanted=limit alternate file_row ""; stop_sim; }
-row_blocks() { start_sim --null; wanted=limit only_us blocks_row; stop_sim; }
-row_four() { start_sim --null; alternate four_row ""; stop_sim; }
+row_file() { start_store --null; wanted=limit alternate file_row ""; stop_store; }
+row_blocks() { start_store --null; wanted=limit only_us blocks_row; stop_store; }
+row_four() { start_store --null; alternate four_row ""; stop_store; }
 
 # One file by eight readers, a piece each, as a parallel load of a checkpoint does.
 eight_read() {
@@ -264,7 +245,7 @@ threads_row() {
 	timed "threads read" "$mib" eight_read
 	rm -f "$tmp/mnt/file"
 }
-row_threads() { start_sim --null; only_us threads_row; stop_sim; }
+row_threads() { start_store --null; only_us threads_row; stop_store; }
 
 shards_size=$((mib / 4))MiB
 
@@ -284,7 +265,7 @@ shards() {
 rates() {
 	local run storage dir name prefix=$1 direct=$2 peer=$3
 	shift 3
-	start_sim "$@" --rate 50M --ttfb 20ms
+	start_store "$@" --rate 50M --ttfb 20ms
 	for ((run = 0; run < runs; run++)); do
 		mount_system ckptfs "connections=16"
 		for storage in mount "$direct"; do
@@ -302,13 +283,13 @@ rates() {
 			unmount
 		done
 	done
-	stop_sim
+	stop_store
 	rm -rf "$tmp/data"
 }
 row_rate() { rates "" s3 "" --null; }
 
 row_rss() {
-	start_sim --null
+	start_store --null
 	mount_system ckptfs memory=512M
 	write_file "$tmp/mnt/big" 1M 32768
 	record "rss 32 GiB file" ckptfs "$(peak_mib)"
@@ -322,46 +303,46 @@ row_rss() {
 	all_well "${pids[@]}"
 	record "rss 16 files" ckptfs "$(peak_mib)"
 	unmount
-	stop_sim
+	stop_store
 }
 
 row_tls() {
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1 \
 		-addext subjectAltName=IP:127.0.0.1 -keyout "$tmp/key.pem" -out "$tmp/cert.pem" 2>/dev/null
-	start_sim --null --tls-cert "$tmp/cert.pem" --tls-key "$tmp/key.pem"
+	start_store --null --tls-cert "$tmp/cert.pem" --tls-key "$tmp/key.pem"
 	us=ca_bundle=$tmp/cert.pem only_us file_row "tls "
-	stop_sim
+	stop_store
 }
 
 # Both are measured inside one process, where starting a program does not count.
 row_firstbyte() {
-	start_sim --null --ttfb 20ms
+	start_store --null --ttfb 20ms
 	mount_system ckptfs
 	"$b/ckptbench" firstbyte mount.path="$tmp/mnt" s3.uri=s3://speed s3.endpoint="$url" out="$tmp/fb" \
 		>"$tmp/fb.txt" 2>&1 || die "$(reason "$tmp/fb.txt")"
 	record "first byte over store" ckptfs "$(sed -n 's/^over the store: *\([-0-9.]*\) ms/\1/p' "$tmp/fb.txt")"
 	unmount
-	stop_sim
+	stop_store
 }
 
 row_list() {
-	start_sim --null
+	start_store --null
 	mount_system ckptfs listed_attrs=assume
 	"$b/ckptbench" list objects=$((many * 10)) mount.path="$tmp/mnt" s3.uri=s3://speed s3.endpoint="$url" \
 		out="$tmp/ls" >"$tmp/ls.txt" 2>&1 || die "$(reason "$tmp/ls.txt")"
 	record "ls over libstore" ckptfs "$(sed -n 's/^ls -l over libstore: *\([0-9.]*\)/\1/p' "$tmp/ls.txt")"
 	unmount
-	stop_sim
+	stop_store
 }
 
 row_small() {
-	start_sim --null
+	start_store --null
 	mount_system ckptfs
 	"$b/ckptbench" small objects="$many" epochs="$runs" mount.path="$tmp/mnt" s3.uri=s3://speed s3.endpoint="$url" \
 		out="$tmp/small" >"$tmp/small.txt" 2>&1 || die "$(reason "$tmp/small.txt")"
 	record "small over libstore" ckptfs "$(sed -n 's/^rate over libstore: *\([0-9.]*\)/\1/p' "$tmp/small.txt")"
 	unmount
-	stop_sim
+	stop_store
 }
 
 elapsed() { awk "BEGIN { printf \"%.6f\", $(now) - $1 }"; }
@@ -373,7 +354,7 @@ files() { mkdir -p "$1" && seq "$2" | (cd "$1" && xargs -P 64 -n 100 touch); }
 rename_row() { # rename_row PREFIX REQUESTS: how many one object needs
 	local run t
 	echo '[]' >"$tmp/slow.json"
-	start_sim --null --faults "$tmp/slow.json"
+	start_store --null --faults "$tmp/slow.json"
 	mount_system ckptfs connections=16
 	files "$tmp/mnt/dir0" "$many"
 	echo '[{"do": "delay", "stall": "20ms"}]' >"$tmp/slow.json"
@@ -385,14 +366,14 @@ rename_row() { # rename_row PREFIX REQUESTS: how many one object needs
 			"$(awk "BEGIN { printf \"%.3f\", $(elapsed "$t") / ($2 * 0.020 * $many / 16) }")"
 	done
 	unmount
-	stop_sim
+	stop_store
 }
 row_rename() { rename_row "" 2; } # a copy and a delete
 
 # What is asked of the store by each append, and how much is sent.
 row_append() {
 	local appends=$((many / 10)) t
-	start_sim --data "$tmp/data" --log "$tmp/requests" # of an object that is copied, the bytes count
+	start_store --data "$tmp/data" --log "$tmp/requests" # of an object that is copied, the bytes count
 	mount_system ckptfs
 	write_file "$tmp/mnt/log" 1M $((mib / 8))
 	: >"$tmp/requests"
@@ -404,12 +385,12 @@ row_append() {
 	record "append requests" ckptfs "$(awk -v n="$appends" 'END { printf "%.2f", NR / n }' "$tmp/requests")"
 	record "append KiB" ckptfs "$(awk -v n="$appends" '{ b += $7 } END { printf "%.1f", b / 1024 / n }' "$tmp/requests")"
 	unmount
-	stop_sim
+	stop_store
 }
 
 row_find() {
 	local t n=$((many / 10))
-	start_sim --null
+	start_store --null
 	mount_system ckptfs
 	(cd "$tmp/mnt" && seq "$n" |
 		xargs -P 16 -I{} sh -c 'mkdir "$1" && cd "$1" && seq 100 | split -l 1 -d -a 3 - object-' sh {})
@@ -419,7 +400,7 @@ row_find() {
 	[ "$(find "$tmp/mnt" -type f | wc -l)" -eq $((n * 100)) ] || die "not all files were found"
 	record "find seconds" ckptfs "$(elapsed "$t")"
 	unmount
-	stop_sim
+	stop_store
 }
 
 # perl_write MODE: a file whose size is set first (up), or not (plain), in blocks of 1 MiB
@@ -434,25 +415,25 @@ uptrunc_row() {
 	timed "plain" "$mib" perl_write 0
 	timed "uptrunc" "$mib" perl_write 1
 }
-row_uptrunc() { start_sim --null; only_us uptrunc_row; stop_sim; }
+row_uptrunc() { start_store --null; only_us uptrunc_row; stop_store; }
 
 # The same on Google Cloud Storage. The pattern of a null store has 252 KiB.
 on_gs() {
 	scheme=gs
-	start_sim --null
+	start_store --null
 	mount_system ckptfs
 	write_file "$tmp/mnt/pattern" 252K 1
 	unmount # who wrote it knows that these are other bytes
 	mount_system ckptfs
 	cat "$tmp/mnt/pattern" >"$tmp/pattern"
 	unmount
-	stop_sim
+	stop_store
 	writer=write_pattern
 	"$@"
 	scheme=s3 writer=write_file
 }
-gs_file() { start_sim --null; only_us file_row "gs "; stop_sim; }
-gs_four() { start_sim --null; only_us four_row "gs "; stop_sim; }
+gs_file() { start_store --null; only_us file_row "gs "; stop_store; }
+gs_four() { start_store --null; only_us four_row "gs "; stop_store; }
 row_gs() { on_gs gs_file; }
 row_gsfour() { on_gs gs_four; }
 # A shard is not the pattern, so the store keeps it.
@@ -462,7 +443,7 @@ row_gsrename() { on_gs rename_row "gs " 1; } # moveTo
 # The ways to upload one file, of a few parts and of many: speed, and requests, which are paid for.
 gs_upload() {
 	local run way what n
-	start_sim --data "$tmp/data" --log "$tmp/requests" --rate 50M --ttfb 20ms
+	start_store --data "$tmp/data" --log "$tmp/requests" --rate 50M --ttfb 20ms
 	for ((run = 0; run < runs; run++)); do
 		for way in multipart compose resumable; do
 			mount_system ckptfs "upload=$way"
@@ -478,7 +459,7 @@ gs_upload() {
 			unmount
 		done
 	done
-	stop_sim
+	stop_store
 	rm -rf "$tmp/data"
 }
 row_gsupload() { on_gs gs_upload; }
@@ -496,7 +477,7 @@ two() {
 # libstore beside the clients of others: GB/s for every CPU-second of a GB.
 row_clients() {
 	local run client phase
-	start_sim --null
+	start_store --null
 	for ((run = 0; run < runs; run++)); do
 		for client in s3 awscrt libs3; do
 			"$b/ckptbench" help storages >"$tmp/help"
@@ -513,7 +494,7 @@ row_clients() {
 			done
 		done
 	done
-	stop_sim
+	stop_store
 }
 
 # What four more copies of all bytes take is what a copy takes: over it, what null with one copy takes.
@@ -530,20 +511,20 @@ row_overhead() {
 
 row_blocked() {
 	local run
-	start_sim --null
+	start_store --null
 	for ((run = 0; run < runs; run++)); do
 		two "$tmp/blocked.$run" async size="$((mib / 8))MiB" storage=s3 s3.uri=s3://speed/async s3.endpoint="$url" \
 			steps=6 steps_per_save=3 step_time=2s async.state=pattern async.staging=cached verify=off
 		record "blocked over staged" s3 "$(jq -r '.metrics | .blocked_stats.median / .staged_stats.median' "$job")"
 	done
-	stop_sim
+	stop_store
 }
 
 row_restore() {
-	start_sim --data "$tmp/data"
+	start_store --data "$tmp/data"
 	two "$tmp/restore" restore mode=shared size="$((mib / 8))MiB" storage=s3 s3.uri=s3://speed/restore s3.endpoint="$url"
 	record "restore over unique" s3 "$(jq -r .restore.fetched_over_unique "$job")"
-	stop_sim
+	stop_store
 	rm -rf "$tmp/data"
 }
 
