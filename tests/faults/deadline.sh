@@ -4,7 +4,7 @@
 # deadline, whatever stall_timeout says, and what is left of the upload is cleared away behind that.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 15
+plan 17
 start_store
 head -c 52000000 /dev/urandom >"$tmp/data"
 echo before >"$tmp/before"
@@ -82,3 +82,11 @@ diag "after $(($(date +%s) - began)) s"
 thaw "$store_pid"
 fdo_next
 expect_eq "" "$(store_ls a)$(store_ls b)$(store_ls c)" "nothing half written is published"
+
+# Many hosts mount at once.
+set_faults checks_slowed
+mount_ckptfs
+# promise: deadline.check
+check "a bucket that asks for fewer requests at first is mounted" mounted
+set_faults
+umount_ckptfs

@@ -136,7 +136,8 @@ START_TEST(a_check_tells_cause_and_remedy)
 {
         char why[512];
         struct fake *f = fake_start(answer_code, (void *)(uintptr_t)checks[_i].word);
-        struct store *s = fake_store(f, &(struct store_config){.stall_timeout_ms = 300});
+        struct store *s =
+                fake_store(f, &(struct store_config){.stall_timeout_ms = 300, .deadline_ms = 2000});
         ck_assert_int_eq(store_check(s, why, sizeof why), checks[_i].err);
         ck_assert_msg(strstr(why, checks[_i].cause) && strstr(why, checks[_i].remedy), "%s", why);
         ck_assert_ptr_null(strchr(why, '\n'));

@@ -28,6 +28,9 @@ enum { DAMAGED_MAX = 4 };
 /* Tries to remove what a success leaves behind, while its caller waits. */
 enum { CLEANUP_TRIES = 3 };
 
+/* How long a mount waits for a server that asks for fewer requests. */
+enum { CHECK_SLOW_MS = 30000 };
+
 /* Between two looks for credentials that are being fetched. */
 enum { CREDENTIALS_WAIT_MS = 10 };
 
@@ -233,6 +236,19 @@ static void retry(struct op *op, int err)
         resend(op, (unsigned)delay);
 }
 
+/* A server that asks for fewer requests is there: of many hosts that mount at once, or ask for one
+ * prefix, each gets its turn. */
+static void slow_down(struct op *op)
+{
+        unsigned patience = op->s->deadline_ms < CHECK_SLOW_MS ? op->s->deadline_ms : CHECK_SLOW_MS;
+
+        if (op->verb == OP_CHECK && *op->fault.code) {
+                op->retry.most = 0;
+                op->retry.deadline_ms = patience;
+        }
+        retry(op, -ETIMEDOUT);
+}
+
 /* What arrived is of no use, which another try may mend: a few. */
 static void try_again(struct op *op, int err, const char *what)
 {
@@ -344,7 +360,10 @@ static void on_done(struct http_req *rq, int err)
         case OP_SLOW:
                 /* A conflict and a limit are refusals: what stands then is another's. */
                 op->maybe_done |= rq->status != 409 && rq->status != 429;
-                retry(op, -ETIMEDOUT);
+                if (err == OP_SLOW)
+                        slow_down(op);
+                else
+                        retry(op, -ETIMEDOUT);
                 return;
         case OP_DAMAGED:
                 try_again(op, -EBADMSG, "what arrived is not what was sent; it is sent again");
