@@ -4,7 +4,7 @@
 # goes on with what was under way; a file whose requests take long holds up no other.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 9
+plan 12
 start_store
 head -c 12000000 /dev/urandom >"$tmp/data"
 head -c 100000 "$tmp/data" >"$tmp/small"
@@ -56,5 +56,26 @@ check "files are written, read and removed while the store is slow for another" 
 check "the slow one is still under way then" kill -0 "$slow_pid"
 wait "$slow_pid"
 expect_eq "ok ok ok" "$(cat "$tmp/slow_said")" "the slow one is written in the end"
+set_faults
+umount_ckptfs
+
+# Forty processes ask for one file, each with requests of its own: as many as may run at once, and more.
+mount_ckptfs part_size=5M attr_ttl=0
+store_put slow <"$tmp/small"
+cat "$mnt/slow" >/dev/null
+set_faults slow_reads
+readers=''
+for i in $(seq 40); do
+	cat "$mnt/slow" >/dev/null 2>&1 &
+	readers="$readers $!"
+done
+at_exit 'kill $readers 2>/dev/null'
+wait_for 20 sh -c '[ "$("$1" stats "$2" | awk "/^lookups_asked/ { print \$2 }")" -ge 40 ]' sh "$builddir/ckptctl" "$mnt"
+# promise: deadline.alone
+check "files are written, read and removed while forty wait for a slow one" others
+# shellcheck disable=SC2086 # several
+check "none of the forty has the slow one by then" kill -0 $readers
+# shellcheck disable=SC2086
+kill -KILL $readers
 set_faults
 umount_ckptfs

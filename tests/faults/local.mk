@@ -135,6 +135,7 @@ EXTRA_DIST += \
 	%D%/short_pages.json \
 	%D%/skewed.json \
 	%D%/skewed_for_good.json \
+	%D%/slow_reads.json \
 	%D%/through_gone.json \
 	%D%/through_held.json \
 	%D%/through_slow.json \

@@ -474,12 +474,12 @@ static unsigned wait_of(const struct op *op)
         return ms;
 }
 
-/* Files share the connections evenly: each is a flow of data. */
+/* Files share the connections evenly: each is a flow. */
 static uint32_t flow_of(const struct op *op)
 {
         uint32_t h = 0;
 
-        for (const char *p = op->key; p && op->rq.lane == HTTP_DATA && *p; p++)
+        for (const char *p = op->key ? op->key : op->prefix; p && *p; p++)
                 h = (h ^ (unsigned char)*p) * 16777619U;
         return h ^ h >> 16;
 }

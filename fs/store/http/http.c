@@ -119,9 +119,9 @@ static void stop_workers(struct http *h)
  */
 static void raise_descriptors(struct http_config *cfg)
 {
-        enum { OTHERS = 512 };
-        rlim_t others = (rlim_t)HTTP_LANES * cfg->workers * HTTP_PLACES + OTHERS;
-        rlim_t want = (rlim_t)HTTP_LANES * cfg->connections + others;
+        enum { OTHERS = 512, PER_PLACE = 2 * HTTP_LANES }; /* one beside each */
+        rlim_t others = (rlim_t)PER_PLACE * cfg->workers * HTTP_PLACES + OTHERS;
+        rlim_t want = (rlim_t)PER_PLACE * cfg->connections + others;
         struct rlimit r;
 
         if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur >= want)
@@ -130,7 +130,7 @@ static void raise_descriptors(struct http_config *cfg)
         if (!setrlimit(RLIMIT_NOFILE, &r) && r.rlim_cur >= want)
                 return;
         if (cfg->adapt) {
-                rlim_t fit = r.rlim_cur > others ? (r.rlim_cur - others) / HTTP_LANES : 0;
+                rlim_t fit = r.rlim_cur > others ? (r.rlim_cur - others) / PER_PLACE : 0;
                 cfg->connections = fit < cfg->workers ? cfg->workers : (unsigned)fit;
                 return;
         }

@@ -93,7 +93,7 @@ void http_inflight_look(struct http_worker *w)
         w->inflight_look_ms = w->now_ms;
         struct inflight_look look = {.now_ms = w->now_ms,
                                      .bytes = w->data_bytes,
-                                     .running = w->nbusy[HTTP_DATA],
+                                     .running = w->nbusy[HTTP_DATA] - w->nbeside[HTTP_DATA],
                                      .more = w->queue[HTTP_DATA].used != 0,
                                      .met = w->met_most,
                                      .took_ms = w->data_ms};

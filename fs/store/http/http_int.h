@@ -17,9 +17,10 @@ enum {
         HTTP_HEADERS_MAX = 600,
         HTTP_ADDRESSES = 16,
         HTTP_USUAL = 16,
-        HTTP_FLOWS = 64,          /* those of the same remainder share a place */
-        HTTP_SIZES = 34,          /* powers of two */
-        HTTP_REPLY_MAX = 64 << 10 /* bytes of reply headers that are kept */
+        HTTP_FLOWS = 64,           /* lists of what waits */
+        HTTP_SIZES = 34,           /* powers of two */
+        HTTP_REPLY_MAX = 64 << 10, /* bytes of reply headers that are kept */
+        HTTP_LONG_MS = 1000        /* what takes longer holds up no other flow */
 };
 
 /* With a number of connections: as many as make it faster. */
@@ -35,6 +36,7 @@ struct http_slot {
         enum http_lane lane;
         uint64_t body_off;
         int cb_err;
+        bool beside; /* begun although every place was taken */
         unsigned begun;
         int64_t begun_ms;
         int64_t sent_ns, replied_ns; /* when the last of the request went, the reply began */
@@ -87,8 +89,11 @@ struct http_worker {
         struct http_slot *idle[HTTP_LANES];
         struct http_slot *busy;
         unsigned nbusy[HTTP_LANES];
-        unsigned slots;               /* that there were */
-        struct aimd aimd[HTTP_LANES]; /* what the store bears */
+        unsigned nbeside[HTTP_LANES];             /* of them */
+        unsigned nlong[HTTP_LANES];               /* of them, that took long at the last look */
+        unsigned of_flow[HTTP_LANES][HTTP_FLOWS]; /* of them */
+        unsigned slots;                           /* that there were */
+        struct aimd aimd[HTTP_LANES];             /* what the store bears */
         struct http_address address[HTTP_ADDRESSES];
         unsigned address_turn;
         struct http_usual usual[2][HTTP_SIZES]; /* of reads and of writes, by size */

@@ -197,9 +197,11 @@ void http_watch(struct http_worker *w)
                 return;
         unsigned quarter = w->h->cfg.stall_timeout_ms / 4;
         w->look_ms = w->now_ms + (quarter && quarter < LOOK_MS ? quarter : LOOK_MS);
+        memset(w->nlong, 0, sizeof w->nlong);
         for (struct http_slot *slot = w->busy, *next; slot; slot = next) {
                 struct http_req *rq = slot->rq;
                 next = slot->next;
+                w->nlong[slot->lane] += w->now_ms - slot->begun_ms >= HTTP_LONG_MS;
                 if (stalled(w, slot)) {
                         rq->silent_ms = (unsigned)(w->now_ms - slot->moved_ms);
                         say_stalled(slot);

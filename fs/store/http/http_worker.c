@@ -16,7 +16,10 @@
 #include "base/log.h"
 #include "base/banned.h"
 
-enum { EVENTS = 64 };
+enum {
+        EVENTS = 64,
+        LOOKS_MOST = 64 /* at requests of a list that wait, for one to begin beside */
+};
 
 static int64_t clock_ns(void)
 {
@@ -141,6 +144,8 @@ void http_finish_slot(struct http_slot *slot, int err)
         slot->next = w->idle[slot->lane];
         w->idle[slot->lane] = slot;
         w->nbusy[slot->lane]--;
+        w->nbeside[slot->lane] -= slot->beside;
+        w->of_flow[slot->lane][rq->flow % HTTP_FLOWS]--;
         finish(w, rq, err);
 }
 
@@ -180,20 +185,26 @@ static void enqueue(struct http_worker *w, struct http_req *rq)
         q->used |= UINT64_C(1) << i;
 }
 
+static struct http_req *take(struct http_queue *q, unsigned i, struct http_req **at)
+{
+        struct http_req *rq = *at;
+
+        q->turn = i;
+        *at = rq->next;
+        if (!rq->next)
+                q->list[i].tail = at;
+        if (!q->list[i].head)
+                q->used &= ~(UINT64_C(1) << i);
+        return rq;
+}
+
 /* From a queue that has some. */
 static struct http_req *dequeue(struct http_queue *q)
 {
         uint64_t behind = q->used & ~((UINT64_C(2) << q->turn) - 1);
         unsigned i = (unsigned)__builtin_ctzll(behind ? behind : q->used);
-        struct http_req *rq = q->list[i].head;
 
-        q->turn = i;
-        q->list[i].head = rq->next;
-        if (!rq->next) {
-                q->list[i].tail = &q->list[i].head;
-                q->used &= ~(UINT64_C(1) << i);
-        }
-        return rq;
+        return take(q, i, &q->list[i].head);
 }
 
 static void delay(struct http_worker *w, struct http_req *rq)
@@ -230,7 +241,7 @@ static void take_inbox(struct http_worker *w)
         }
 }
 
-static void start(struct http_worker *w, struct http_req *rq)
+static void start(struct http_worker *w, struct http_req *rq, bool beside)
 {
         rq->status = 0;
         rq->by_callback = false;
@@ -256,6 +267,9 @@ static void start(struct http_worker *w, struct http_req *rq)
                 w->busy->prevp = &slot->next;
         w->busy = slot;
         w->nbusy[rq->lane]++;
+        slot->beside = beside;
+        w->nbeside[rq->lane] += beside;
+        w->of_flow[rq->lane][rq->flow % HTTP_FLOWS]++;
         err = http_slot_setup(slot);
         if (!err && curl_multi_add_handle(w->multi, slot->easy) != CURLM_OK)
                 err = -ENOMEM;
@@ -269,12 +283,55 @@ static unsigned places_of(const struct http_worker *w, int lane)
         return lane == HTTP_DATA && w->pace.places < limit ? w->pace.places : limit;
 }
 
+/* Exchanges that may run beside those that have a place: no more than take long. For data, few. */
+static unsigned beside_of(const struct http_worker *w, int lane, unsigned places)
+{
+        unsigned most = lane == HTTP_DATA ? (places + 3) / 4 : places;
+        return w->nlong[lane] < most ? w->nlong[lane] : most;
+}
+
+static bool is_under_way(const struct http_worker *w, int lane, uint32_t flow)
+{
+        const struct http_slot *slot = w->of_flow[lane][flow % HTTP_FLOWS] ? w->busy : NULL;
+
+        while (slot && ((int)slot->lane != lane || slot->rq->flow != flow))
+                slot = slot->next;
+        return slot;
+}
+
+/* Takes one of a flow of which nothing is under way, or NULL. */
+static struct http_req *dequeue_beside(struct http_worker *w, int lane)
+{
+        struct http_queue *q = &w->queue[lane];
+
+        for (unsigned n = 1; n <= HTTP_FLOWS; n++) {
+                unsigned i = (q->turn + n) % HTTP_FLOWS, looks = 0;
+                struct http_req **at = &q->list[i].head;
+                for (; *at && looks < LOOKS_MOST; at = &(*at)->next, looks++)
+                        if (!is_under_way(w, lane, (*at)->flow))
+                                return take(q, i, at);
+        }
+        return NULL;
+}
+
+/* An object for which the store takes long may have every place. It holds up no other. */
+static void start_beside(struct http_worker *w, int lane, unsigned places)
+{
+        unsigned most = beside_of(w, lane, places);
+        struct http_req *rq;
+
+        while (w->nbeside[lane] < most && w->queue[lane].used && (rq = dequeue_beside(w, lane)))
+                start(w, rq, true);
+}
+
 static void start_queued(struct http_worker *w)
 {
         for (int lane = 0; lane < HTTP_LANES; lane++) {
+                struct http_queue *q = &w->queue[lane];
                 unsigned places = places_of(w, lane);
-                while (w->queue[lane].used && w->nbusy[lane] < places)
-                        start(w, dequeue(&w->queue[lane]));
+                while (q->used && w->nbusy[lane] - w->nbeside[lane] < places)
+                        start(w, dequeue(q), false);
+                start_beside(w, lane, places);
         }
         if (w->queue[HTTP_DATA].used && w->nbusy[HTTP_DATA] >= http_inflight_most(w))
                 w->met_most = true;
