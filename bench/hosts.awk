@@ -4,16 +4,14 @@
 # A host has f files of s MiB, each of so many parts (or ranges that are read). A phase takes it q0 + qf * f + qp * parts
 # requests, of reads and of writes, and t0 + tf * f + tm * MiB seconds. The three figures of each come from the three
 # single mounts: of 1 file, of 2, and of 1 of twice the size. N hosts take N times the requests, and as long as the slowest of
-# these: the host itself; the MiB of all, by the bandwidth of the store; the reads and the writes of all, by the requests a
-# second that the store takes of the directory.
+# these: the host itself; the MiB of all, by the bandwidth of the store; in say_large() the reads and the writes of all, by
+# the requests a second that the store takes of a prefix.
 #
 #   awk -f hosts.awk [-v large=1] hosts.tsv    large: what 16 to 1,024 hosts would take of S3, by the same parameters
 BEGIN {
 	FS = "\t"
 	PART = 5 # MiB, as hosts.sh has them
 	STORE["shared"] = 80 # MiB/s
-	READS["limited"] = 60
-	WRITES["limited"] = 30
 }
 function up(x) { return x == int(x) ? x : int(x) + 1 }
 function most(a, b) { return a > b ? a : b }
@@ -41,11 +39,8 @@ $3 == 1 {
 	reads = $3 * of_host(key SUBSEP "r", $4, up($5 / PART))
 	writes = $3 * of_host(key SUBSEP "w", $4, up($5 / PART))
 	seconds = of_host(key SUBSEP "t", $4, $5)
-	rest = of_host(key SUBSEP "t", $4, 0)
 	if ($1 in STORE)
-		seconds = most(seconds, rest + $3 * $4 * $5 / STORE[$1])
-	if ($1 in READS)
-		seconds = most(seconds, rest + most(reads / READS[$1], writes / WRITES[$1]))
+		seconds = most(seconds, of_host(key SUBSEP "t", $4, 0) + $3 * $4 * $5 / STORE[$1])
 	predicted = (reads + writes) / seconds
 	measured = ($7 + $8) / $6
 	if (!large)
