@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -123,9 +124,21 @@ static int mountpoint_of(const char *path, char out[PATH_MAX])
         return 0;
 }
 
+/* An argument may be relative to where the process is. */
+static bool is_path(const char *pid, const char *arg, const char *want)
+{
+        char path[PATH_MAX + 64], real[PATH_MAX];
+
+        if (*arg == '/')
+                snprintf(path, sizeof path, "%s", arg);
+        else
+                snprintf(path, sizeof path, "/proc/%.20s/cwd/%s", pid, arg);
+        return !strcmp(arg, want) || (realpath(path, real) && !strcmp(real, want));
+}
+
 static bool has_argument(const char *pid, const char *want)
 {
-        char path[64], arg[PATH_MAX], real[PATH_MAX];
+        char path[64], arg[PATH_MAX];
         size_t n = 0;
         int c;
 
@@ -138,42 +151,62 @@ static bool has_argument(const char *pid, const char *want)
                         continue;
                 arg[n - 1] = 0;
                 n = 0;
-                if (!strcmp(arg, want) ||
-                    (*arg == '/' && realpath(arg, real) && !strcmp(real, want)))
+                if (is_path(pid, arg, want))
                         return true;
         }
         return false;
 }
 
-static bool has_fuse_open(const char *pid)
+/* The connection of an open /dev/fuse, which is the number of the device that is mounted; -1: the
+ * kernel does not tell, as older ones. */
+static long connection_of(const char *pid, const char *fd)
+{
+        char path[64], line[128];
+        long number = -1;
+
+        snprintf(path, sizeof path, "/proc/%.20s/fdinfo/%.20s", pid, fd);
+        CLEANUP(fclosep) FILE *f = fopen(path, "re");
+        while (f && fgets(line, sizeof line, f))
+                if (sscanf(line, "fuse_connection: %ld", &number) == 1)
+                        break;
+        return number;
+}
+
+/* Whether the process serves the FUSE mount of this device at `where`. */
+static bool serves(const char *pid, dev_t dev, const char *where)
 {
         char path[64], target[64];
+        bool maybe = false, does = false;
 
         snprintf(path, sizeof path, "/proc/%.20s/fd", pid);
         DIR *d = opendir(path);
-        bool found = false;
-        for (struct dirent *e; d && !found && (e = readdir(d));) {
+        for (struct dirent *e; d && !does && (e = readdir(d));) {
                 ssize_t n = readlinkat(dirfd(d), e->d_name, target, sizeof target - 1);
                 target[n > 0 ? n : 0] = 0;
-                found = !strcmp(target, "/dev/fuse");
+                if (strcmp(target, "/dev/fuse") != 0)
+                        continue;
+                long number = connection_of(pid, e->d_name);
+                does = number >= 0 && dev == makedev(0, (unsigned)number);
+                maybe = maybe || number < 0;
         }
         if (d)
                 closedir(d);
-        return found;
+        return does || (maybe && has_argument(pid, where));
 }
 
 pid_t cpu_find_mount(const char *path)
 {
         char where[PATH_MAX];
+        struct stat st;
         pid_t found = 0;
 
-        if (mountpoint_of(path, where))
+        if (mountpoint_of(path, where) || stat(where, &st))
                 return 0;
         DIR *d = opendir("/proc");
         for (struct dirent *e; d && !found && (e = readdir(d));) {
                 if (*e->d_name < '1' || *e->d_name > '9')
                         continue;
-                if (has_fuse_open(e->d_name) && has_argument(e->d_name, where))
+                if (serves(e->d_name, st.st_dev, where))
                         found = (pid_t)strtol(e->d_name, NULL, 10);
         }
         if (d)

@@ -22,8 +22,10 @@ double cpu_kernel_s(void);
 unsigned cpu_cores(void);
 unsigned cpu_cores_online(void);
 
-/* The process that serves the FUSE mount which holds `path`: one that has /dev/fuse open and the
- * mountpoint among its arguments. 0 when none is found. */
+/* The process that serves the FUSE mount which holds `path`: one that has /dev/fuse open for it,
+ * or, where the kernel does not tell, that has the mountpoint among its arguments. 0 when none is
+ * found.
+ */
 pid_t cpu_find_mount(const char *path);
 
 /* The processor's name. */

@@ -10,7 +10,7 @@ plan 13
 cd "$tmp" || exit 1
 mkdir mnt
 store_start storesim
-spawn "$builddir/ckptfs" -f "s3://$CKPTFS_TEST_BUCKET" "$tmp/mnt" -o "endpoint=$CKPTFS_TEST_ENDPOINT"
+spawn "$builddir/ckptfs" -f "s3://$CKPTFS_TEST_BUCKET" mnt -o "endpoint=$CKPTFS_TEST_ENDPOINT"
 at_exit 'umount "$tmp/mnt" 2>/dev/null || umount -l "$tmp/mnt" 2>/dev/null'
 mount_pid=$spawned
 wait_for 20 mountpoint -q mnt || exit 1
@@ -21,7 +21,7 @@ both shards storage=mount,s3 size=48M out=shards server.pid="$store_pid" >shards
 expect_eq 0 $? "shards go through the mount and directly"
 diag "$(cat shards.out)"
 run=$(echo shards/shards/*/run_results.json)
-expect_eq "$mount_pid" "$(jq .job_results[0].setup.mount_pid "$run")" "the mount's process is found"
+expect_eq "$mount_pid" "$(jq .job_results[0].setup.mount_pid "$run")" "the process of a mount that was given a relative path is found"
 check "the CPU time of the mount's process counts" jq -e '.job_results[0].metrics.save | .cpu_mount_s_per_gb > 0
 	and (.cpu_s_per_gb - .cpu_mount_s_per_gb - .cpu_ranks_s_per_gb | fabs < 1e-9)' "$run"
 check "every byte is verified" \
