@@ -66,10 +66,20 @@ static bool read_number(const char *text, uint64_t most, uint64_t *out)
         return end != text && !*end && !errno && *text != '-' && *out <= most;
 }
 
+enum { MODE_MOST = 0177777 };
+
+/* rclone writes six octal digits, "100644": as a decimal number they are that of no mode. */
+static bool read_octal_mode(const char *text, uint64_t *out)
+{
+        size_t n = strspn(text, "01234567");
+        *out = strtoull(text, NULL, 8);
+        return n == 6 && !text[n] && *out <= MODE_MOST;
+}
+
 static void read_mode(struct attr *a, const char *text, bool dir)
 {
         uint64_t n;
-        if (!read_number(text, 0177777, &n))
+        if (!read_number(text, MODE_MOST, &n) && !read_octal_mode(text, &n))
                 return;
         mode_t type = n & S_IFMT;
         if (dir)
