@@ -4,7 +4,7 @@
 # and are the same on every mount.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 33
+plan 36
 start_store
 mount_ckptfs
 all() { (cd "$mnt" && find . -mindepth 1 -printf '%M %U %G %s %y %p\n' | LC_ALL=C sort -k6); }
@@ -59,6 +59,19 @@ ls "$mnt" >"$tmp/listed"
 fdo_ends "ok ok ok ok" "a file that was renamed and listed is written"
 expect_eq "640 mode=33184" "$(stat -c %a "$mnt/renamed_to") $(objects meta renamed_to | grep '^mode=')" \
 	"a file that was listed while it was open is published with its mode"
+
+# A checksum that others left, of bytes that are no more.
+objects mark summed mode=33188 color=blue md5chksum=1B2M2Y8AsgTpgAmY7PhCfg== goog-reserved-file-mtime=1
+chmod 600 "$mnt/summed"
+expect_eq "color md5chksum" "$(objects meta summed | grep -oE '^(color|md5chksum)' | xargs)" \
+	"a checksum of others stays while the bytes do"
+echo more >>"$mnt/summed"
+# promise: attrs.outdated
+expect_eq "color" "$(objects meta summed | grep -oE '^(color|md5chksum|goog-reserved-file-mtime)' | xargs)" \
+	"a checksum and a time of others go with the bytes"
+chmod 644 "$mnt/summed"
+expect_eq "color" "$(objects meta summed | grep -oE '^(color|md5chksum|goog-reserved-file-mtime)' | xargs)" \
+	"a checksum of bytes that are no more does not come back"
 
 printf plain | store_put plain
 objects mark foreign mode=33188 color=blue :content-type=text/x-odd

@@ -146,6 +146,44 @@ START_TEST(metadata_of_others_survive)
 }
 END_TEST
 
+static const char *told(const struct attr *a, const char *name)
+{
+        static struct store_meta m;
+        ck_assert_int_eq(attr_to_meta(a, &m), 0);
+        return store_meta_get(&m, name);
+}
+
+START_TEST(a_checksum_of_bytes_that_are_no_more_is_dropped)
+{
+        static const char *const names[] = {"md5chksum", "s3cmd-attrs"};
+        for (size_t i = 0; i < 2; i++) {
+                struct attr a = of_pair(names[i], "abc", false);
+                attr_touch(&a, 1, 0);
+                ck_assert_ptr_null(told(&a, names[i]));
+                attr_touch_failed(&a); /* the old bytes stand */
+                ck_assert_str_eq(told(&a, names[i]), "abc");
+                attr_touch(&a, 2, 0);
+                attr_touch(&a, 3, 0);
+                attr_touch_published(&a);
+                ck_assert_ptr_null(told(&a, names[i]));
+                attr_touch(&a, 4, 0);
+                attr_touch_failed(&a);
+                ck_assert_ptr_null(told(&a, names[i]));
+                attr_release(&a);
+        }
+}
+END_TEST
+
+START_TEST(a_time_of_others_is_dropped_for_one_of_ours)
+{
+        struct attr a = of_pair("goog-reserved-file-mtime", "1100000000", false);
+        ck_assert_str_eq(told(&a, "goog-reserved-file-mtime"), "1100000000");
+        a.set |= ATTR_MTIME;
+        ck_assert_ptr_null(told(&a, "goog-reserved-file-mtime"));
+        attr_release(&a);
+}
+END_TEST
+
 START_TEST(an_xattr_that_is_none_of_ours_survives)
 {
         struct attr a = of_pair("xattr", "not%20json", false);
@@ -289,6 +327,8 @@ int main(void)
         tcase_add_test(t, an_early_upload_leaves_out_what_still_moves);
         tcase_add_loop_test(t, what_others_wrote_is_taken_or_left, 0, sizeof odd / sizeof *odd);
         tcase_add_test(t, metadata_of_others_survive);
+        tcase_add_test(t, a_checksum_of_bytes_that_are_no_more_is_dropped);
+        tcase_add_test(t, a_time_of_others_is_dropped_for_one_of_ours);
         tcase_add_test(t, an_xattr_that_is_none_of_ours_survives);
         tcase_add_test(t, user_attributes_hold_any_byte);
         tcase_add_test(t, user_attributes_follow_the_flags_and_sizes);

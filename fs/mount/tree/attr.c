@@ -164,12 +164,22 @@ static int add_time(struct store_meta *m, const char *name, int64_t ns)
         return store_meta_add(m, name, text);
 }
 
+/* Whether it tells of other bytes or of another time than the file has: rclone refuses to read what
+ * is not of the first, s3cmd has both in the second, gsutil and rclone take a file for unchanged by
+ * the third. */
+static bool is_outdated(const struct attr *a, const char *name)
+{
+        return !strcmp(name, "md5chksum") || !strcmp(name, "s3cmd-attrs") ? a->new_bytes
+               : !strcmp(name, "goog-reserved-file-mtime") ? (a->set & ATTR_MTIME) != 0
+                                                           : false;
+}
+
 static int add_foreign(const struct attr *a, struct store_meta *m)
 {
         int err = 0;
         for (size_t i = 0; !err && a->more && i < a->more->n; i++) {
                 const struct attr_pair *p = &a->more->v[i];
-                if (p->foreign)
+                if (p->foreign && !is_outdated(a, p->name))
                         err = store_meta_keep(m, p->name, p->value);
         }
         return err;
@@ -225,6 +235,8 @@ enum { TIMES = ATTR_MTIME | ATTR_CTIME };
 
 void attr_touch(struct attr *a, int64_t now_ns, uid_t uid)
 {
+        if (!a->before.set)
+                a->before.new_bytes = a->new_bytes;
         if (!a->before.set || !a->written) {
                 a->before.set = true;
                 a->before.written = a->written;
@@ -234,7 +246,7 @@ void attr_touch(struct attr *a, int64_t now_ns, uid_t uid)
         }
         a->mtime_ns = a->ctime_ns = now_ns;
         a->set |= TIMES;
-        a->written = true;
+        a->written = a->new_bytes = true;
         if (!uid || !(a->set & ATTR_MODE) || !S_ISREG(a->mode))
                 return;
         a->mode &= ~(mode_t)S_ISUID;
@@ -251,6 +263,8 @@ void attr_touch_failed(struct attr *a)
 {
         bool changed = a->ctime_ns != a->mtime_ns; /* since it was written */
 
+        if (a->before.set)
+                a->new_bytes = a->before.new_bytes;
         if (a->before.set && a->written) {
                 a->set = (a->set & ~(unsigned)ATTR_MTIME) | (a->before.times & ATTR_MTIME);
                 a->mtime_ns = a->before.mtime_ns;

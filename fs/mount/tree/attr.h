@@ -4,7 +4,8 @@
  *
  * The metadata are those of s3fs: `mode` (decimal, with the type), `uid`, `gid`, `mtime`, `ctime`,
  * `atime` (seconds, with nine digits of a fraction where there is one), `xattr` (percent-encoded
- * JSON, values in base64); `ckptfs-rdev` is the number of a device. What others put there is kept.
+ * JSON, values in base64); `ckptfs-rdev` is the number of a device. What others put there is kept,
+ * but what tells of bytes or times that are no more.
  * A value lives under the lock of what holds it. */
 #ifndef CKPTFS_MOUNT_ATTR_H
 #define CKPTFS_MOUNT_ATTR_H
@@ -33,11 +34,12 @@ struct attr {
         gid_t gid;
         dev_t rdev;
         int64_t mtime_ns, atime_ns, ctime_ns;
-        bool partial; /* the object has metadata that is not here */
-        bool written; /* mtime is that of a write: later writes move it */
+        bool partial;   /* the object has metadata that is not here */
+        bool written;   /* mtime is that of a write: later writes move it */
+        bool new_bytes; /* what others wrote of the bytes holds no more */
         struct {
                 bool set; /* that write is not published; before it were: */
-                bool written;
+                bool written, new_bytes;
                 unsigned times; /* ATTR_MTIME, ATTR_CTIME */
                 int64_t mtime_ns, ctime_ns;
         } before;
