@@ -8,6 +8,8 @@ interop_tests = \
 	%D%/mount_fake_gcs_server.sh \
 	%D%/mount_minio.sh \
 	%D%/mount_versitygw.sh \
+	%D%/rclone.sh \
+	%D%/rclone_gs.sh \
 	%D%/s3_clients.sh \
 	%D%/s3fs.sh \
 	%D%/versitygw.sh \

@@ -33,8 +33,8 @@ void gs_field_number(struct buf *b, const char *name, uint64_t n);
 void gs_field_time(struct buf *b, const char *name, int64_t ns);
 /* Takes back the comma behind the last. */
 void gs_end_list(struct buf *b);
-/* The resource of an object, {...}. crc NULL: what is known. */
-void gs_resource(struct buf *b, const char *bucket, const struct object *o, const char *crc);
+/* Adds the resource of an object, {...}, to x->body. crc NULL: what is known. */
+void gs_resource(struct request *x, const char *bucket, const struct object *o, const char *crc);
 void gs_folder_resource(struct buf *b, const char *bucket, const struct object *o);
 void gs_reply_object(struct request *x, const struct object *o, const char *crc);
 

@@ -89,7 +89,7 @@ void gs_rewrite(struct service *s, struct request *x)
         buf_addf(b, "\"done\":%s,", o ? "true" : "false");
         if (o) {
                 buf_adds(b, "\"resource\":");
-                gs_resource(b, x->other_bucket, o, NULL);
+                gs_resource(x, x->other_bucket, o, NULL);
         } else {
                 buf_addf(b, "\"rewriteToken\":\"%" PRId64 ".%" PRIu64 "\"", from->generation, done);
         }

@@ -52,7 +52,7 @@ static int add_entry(void *arg, const struct object *o, const char *common, size
         if (p->folders)
                 gs_folder_resource(&p->x->body, p->x->bucket, o);
         else
-                gs_resource(&p->x->body, p->x->bucket, o, NULL);
+                gs_resource(p->x, p->x->bucket, o, NULL);
         buf_addc(&p->x->body, ',');
         return 0;
 }

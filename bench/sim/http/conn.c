@@ -190,6 +190,7 @@ static enum step read_head(struct conn *c)
         if (n) {
                 c->x.begun_ns = clock_ns();
                 c->in_exchange = true;
+                c->x.by_tls = c->tls != NULL;
                 name_request(&c->x);
                 c->head_len = n > 0 ? (size_t)n : c->in_len;
                 return n > 0 ? begin_exchange(c) : refuse_head(c, -n);

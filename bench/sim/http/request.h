@@ -74,7 +74,8 @@ struct request {
         struct related related;
         bool in_batch; /* a part of another request, which was let in */
         bool by_host;  /* the host says the bucket, not the path */
-        bool google;   /* headers are named x-goog-, not x-amz- */
+        bool by_tls;
+        bool google; /* headers are named x-goog-, not x-amz- */
         struct buf text;
         struct intake intake;
         struct fault fault;
