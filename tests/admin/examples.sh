@@ -8,6 +8,7 @@
 	exec env CKPTFS_IN_NAMESPACE=yes unshare -mpfn --kill-child --propagation private --mount-proc sh "$0"
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
+let_users_mount || :
 [ -n "${CKPTFS_IN_NAMESPACE-}" ] || skip_all "no namespaces can be made"
 for tool in openssl ip setpriv useradd mpirun; do command -v $tool >/dev/null || skip_all "$tool is not installed"; done
 only=${CKPTFS_PAGES:-ckptfs.1 ckptfs.conf.5 ckptfs-credentials.7 mount.ckptfs.8 ckptctl.8 storesim.1 ckptbench.1 ckptfs-admin.7 README.md}

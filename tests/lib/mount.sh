@@ -19,6 +19,8 @@
 #                                the next one; to the end, one check of what it said. $fdo_pid
 #   set_faults [FILE]            the store goes wrong as tests/faults/FILE.json says, or /FILE, or no more;
 #                                a test whose faults meet no request fails
+#   let_users_mount              in a mount namespace of the test's own ($CKPTFS_IN_NAMESPACE): every user may open
+#                                /dev/fuse, whatever its mode on this machine
 #   forget_pages FILE...         the kernel's pages of these files go, and of no other test's
 #   same NAME FILE KEY           the object has the bytes of the file, one check
 . "$srcdir/tests/lib/tap.sh"
@@ -48,6 +50,10 @@ use_mount() {
 need_fuse() {
 	[ "$(id -u)" = 0 ] || skip_all "mounting needs root here"
 	[ -c /dev/fuse ] && (: <>/dev/fuse) 2>/dev/null || skip_all "/dev/fuse cannot be opened"
+}
+
+let_users_mount() {
+	[ -n "${CKPTFS_IN_NAMESPACE-}" ] && mknod -m 666 "$tmp/fuse" c 10 229 && mount --bind "$tmp/fuse" /dev/fuse
 }
 
 forget_pages() {

@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # permissions.sh: with allow_other several users share a mount, and modes, owners and the sticky bit
 # say who may do what. A user who is not root may let others in where /etc/fuse.conf says so.
+[ -n "${CKPTFS_IN_NAMESPACE-}" ] || ! unshare -m --propagation private true 2>/dev/null ||
+	exec env CKPTFS_IN_NAMESPACE=yes unshare -m --propagation private sh "$0"
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
+let_users_mount || :
 as() { user=$1; shift; setpriv --reuid "$user" --regid "$user" --clear-groups "$@"; }
 as 1001 true 2>/dev/null || skip_all "setpriv cannot change the user"
 plan 22

@@ -1,8 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # privileges.sh: what a daemon gives up of its rights, and what it keeps from other processes.
+[ -n "${CKPTFS_IN_NAMESPACE-}" ] || ! unshare -m --propagation private true 2>/dev/null ||
+	exec env CKPTFS_IN_NAMESPACE=yes unshare -m --propagation private sh "$0"
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
+let_users_mount || :
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 as_user() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; } # fusermount3 wants one that has a name
 as_user true 2>/dev/null || skip_all "setpriv cannot change the user"
