@@ -111,6 +111,20 @@ static bool has_body(const struct http_req *rq)
         return rq->method == HTTP_PUT || rq->method == HTTP_POST || rq->method == HTTP_PATCH;
 }
 
+/* One that ran beside the others is not kept: its buffers would be more than the places need. */
+static void put_away(struct http_slot *slot)
+{
+        struct http_worker *w = slot->w;
+
+        if (slot->beside) {
+                http_slot_free(slot);
+                return;
+        }
+        slot->rq = NULL;
+        slot->next = w->idle[slot->lane];
+        w->idle[slot->lane] = slot;
+}
+
 void http_finish_slot(struct http_slot *slot, int err)
 {
         struct http_worker *w = slot->w;
@@ -140,12 +154,10 @@ void http_finish_slot(struct http_slot *slot, int err)
         *slot->prevp = slot->next;
         if (slot->next)
                 slot->next->prevp = slot->prevp;
-        slot->rq = NULL;
-        slot->next = w->idle[slot->lane];
-        w->idle[slot->lane] = slot;
         w->nbusy[slot->lane]--;
         w->nbeside[slot->lane] -= slot->beside;
         w->of_flow[slot->lane][rq->flow % HTTP_FLOWS]--;
+        put_away(slot);
         finish(w, rq, err);
 }
 
