@@ -208,7 +208,7 @@ static const struct {
         {"", "", "a/b", 2, "<a/b/c><a/d>", true},
         {"b", "", "a", 9, "<b\xff><b\xff\xff>", false},
         {"", "\xff", "", 9, "<a><a/><a/b/c><a/d><a0>[b\xff]", false},
-        {"", "", "", 0, "", false},
+        {"", "", "", 0, "", true}, /* what a page without entries leaves */
         {"c", "/", "", 9, "", false},
         {"", "", "z", 9, "", false},
 };
