@@ -181,9 +181,10 @@ def judge_files(first, second, folder, shares):
     print("ok" if good else "not ok", "files")
     several = load_dcp(shares)
     assert several.keys() == states[0].keys()
-    # AdamW makes full steps of what is rounding: the gradient of the keys' bias
-    good = all(torch.allclose(t, states[0][name], rtol=1e-3, atol=1e-6) for name, t in several.items()
-               if not name.endswith("attn.key.bias"))
+    # AdamW makes steps of up to lr of what is rounding: by the norm, as a few elements of a tensor have such a
+    # gradient, and the keys' bias has no other
+    good = all(float((t - states[0][name]).norm()) <= 1e-4 * float(states[0][name].norm())
+               for name, t in several.items() if not name.endswith("attn.key.bias"))
     print("ok" if good else "not ok", "shares")
 
 
