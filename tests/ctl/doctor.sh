@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # doctor.sh: ckptctl doctor finds a machine, network, store and permissions in order, and names the one
 # thing that is not.
-. "${srcdir:?}/tests/lib/mount.sh"
+. "${srcdir:?}/tests/lib/namespace.sh"
+. "$srcdir/tests/lib/mount.sh"
 need_fuse
+let_users_mount || :
 plan 57
 start_store
 url=$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET/run

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # mount_helper.sh: mount(8), umount(8), findmnt(8) and fstab(5), in a namespace whose /etc/fstab and /usr/sbin are ours.
-[ -n "${CKPTFS_IN_NAMESPACE-}" ] || ! unshare -m --propagation private true 2>/dev/null ||
-	exec env CKPTFS_IN_NAMESPACE=yes unshare -m --propagation private sh "$0"
+. "${srcdir:?}/tests/lib/namespace.sh"
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 [ -n "${CKPTFS_IN_NAMESPACE-}" ] || skip_all "no mount namespace can be made"

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # permissions.sh: with allow_other several users share a mount, and modes, owners and the sticky bit
 # say who may do what. A user who is not root may let others in where /etc/fuse.conf says so.
-[ -n "${CKPTFS_IN_NAMESPACE-}" ] || ! unshare -m --propagation private true 2>/dev/null ||
-	exec env CKPTFS_IN_NAMESPACE=yes unshare -m --propagation private sh "$0"
+. "${srcdir:?}/tests/lib/namespace.sh"
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 let_users_mount || :

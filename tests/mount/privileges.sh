@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # privileges.sh: what a daemon gives up of its rights, and what it keeps from other processes.
-[ -n "${CKPTFS_IN_NAMESPACE-}" ] || ! unshare -m --propagation private true 2>/dev/null ||
-	exec env CKPTFS_IN_NAMESPACE=yes unshare -m --propagation private sh "$0"
+. "${srcdir:?}/tests/lib/namespace.sh"
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 let_users_mount || :
