@@ -7,6 +7,7 @@ EXTRA_DIST += \
 	%D%/lib/hardened.sh \
 	%D%/lib/mount.sh \
 	%D%/lib/mount_interop.sh \
+	%D%/lib/namespace.sh \
 	%D%/lib/proxy.py \
 	%D%/lib/store.sh \
 	%D%/lib/tap.sh \
