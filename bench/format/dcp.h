@@ -52,8 +52,9 @@ int dcp_find_data(const struct dcp_item *it, source_read_fn *read, void *arg, ui
                   char *why, size_t nwhy);
 
 /* The pieces of tensors that a .metadata lists, which anybody may have made; malloc'ed. 0, -ENOMEM,
- * or -EBADMSG with one line in `why` without the file's name: pieces of other than whole rows are
- * refused, too. Whether tensors, pieces and files fit together is for the caller to see. */
+ * or -EBADMSG with one line in `why` without the file's name: pieces of other than whole rows, and
+ * two of one row, are refused, too. Sorted by dcp_by_tensor(). Whether tensors, pieces and files
+ * fit together is for the caller to see. */
 int dcp_read(const char *p, size_t n, struct dcp_item **out, size_t *nout, char *why, size_t nwhy);
 
 #endif

@@ -172,7 +172,8 @@ static int read_place(const struct value *index, const struct value *place,
         *it = *chunk;
         if (copy_text(value_get(place, "relative_path"), it->file, sizeof it->file) ||
             strchr(it->file, '/') || value_uint(value_get(place, "offset"), &it->off) ||
-            value_uint(value_get(place, "length"), &it->len))
+            value_uint(value_get(place, "length"), &it->len) || it->off > INT64_MAX ||
+            it->len > INT64_MAX - it->off)
                 return -EBADMSG;
         return 0;
 }
@@ -189,6 +190,19 @@ static int read_places(const struct value *places, const struct chunks *chunks, 
                 *n += !err;
         }
         return *n ? 0 : refuse(why, nwhy, "it lists no tensors");
+}
+
+/* Sorts the pieces by tensor: none has rows that another has, so that pieces as large as a tensor
+ * are all of it. */
+static int refuse_twice(struct dcp_item *v, size_t n, char *why, size_t nwhy)
+{
+        qsort(v, n, sizeof *v, dcp_by_tensor);
+        for (size_t i = 1; i < n; i++)
+                if (!strcmp(v[i].name, v[i - 1].name) &&
+                    (v[i].first < v[i - 1].first || v[i].first - v[i - 1].first < v[i - 1].count))
+                        return refuse(why, nwhy, "row %llu of '%s' is listed twice",
+                                      (unsigned long long)v[i].first, v[i].name);
+        return 0;
 }
 
 int dcp_read(const char *p, size_t n, struct dcp_item **out, size_t *nout, char *why, size_t nwhy)
@@ -212,6 +226,8 @@ int dcp_read(const char *p, size_t n, struct dcp_item **out, size_t *nout, char 
         err = v ? read_tensors(tensors, &chunks, why, nwhy) : -ENOMEM;
         if (!err)
                 err = read_places(places, &chunks, v, nout, why, nwhy);
+        if (!err)
+                err = refuse_twice(v, *nout, why, nwhy);
         if (!err)
                 *out = TAKE_PTR(v);
         return err;

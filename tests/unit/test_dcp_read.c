@@ -103,6 +103,39 @@ START_TEST(what_does_not_fit_is_refused)
 }
 END_TEST
 
+/* Well made, but no save of anything: two pieces of a tensor each. */
+static const struct {
+        struct dcp_item v[2];
+        const char *why;
+} wrong[] = {
+        {{{"a", "__0_0.distcp", 10, 4, 0, 6, 0, 1000, 4, 0},
+          {"a", "__1_0.distcp", 10, 4, 5, 5, 0, 1000, 4, 0}},
+         "row 5 of 'a' is listed twice"},
+        {{{"a", "__0_0.distcp", 10, 4, 0, 10, 0, 1000, 4, 0},
+          {"a", "__1_0.distcp", 10, 4, 9, 1, 0, 1000, 4, 0}},
+         "row 9 of 'a' is listed twice"},
+        {{{"a", "__0_0.distcp", 10, 4, 0, 5, INT64_MAX, 1, 4, 0},
+          {"a", "__1_0.distcp", 10, 4, 5, 5, 0, 1000, 4, 0}},
+         "entry 0, 'a', is no piece"},
+        {{{"a", "__0_0.distcp", 10, 4, 0, 5, 0, 1000, 4, 0},
+          {"a", "__1_0.distcp", 10, 4, 5, 5, 1000, INT64_MAX, 4, 0}},
+         "entry 1, 'a', is no piece"},
+};
+START_TEST(what_no_save_makes_is_refused)
+{
+        CLEANUP(buf_release) struct buf b = BUF_INIT;
+        CLEANUP(freep) struct dcp_item *v = NULL;
+        struct dcp_item items[2];
+        size_t n;
+        char why[200];
+
+        memcpy(items, wrong[_i].v, sizeof items);
+        ck_assert_int_eq(dcp_metadata(items, 2, &b), 0);
+        ck_assert_int_eq(read_copy(b.p, b.len, &v, &n, why), -EBADMSG);
+        ck_assert_msg(strstr(why, wrong[_i].why), "case %d: %s", _i, why);
+}
+END_TEST
+
 START_TEST(damaged_metadata_is_survived)
 {
         CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -165,6 +198,7 @@ int main(void)
         TCase *t = tcase_create("dcp_read");
         tcase_add_test(t, items_come_back);
         tcase_add_loop_test(t, what_does_not_fit_is_refused, 0, sizeof lies / sizeof lies[0]);
+        tcase_add_loop_test(t, what_no_save_makes_is_refused, 0, sizeof wrong / sizeof wrong[0]);
         tcase_add_test(t, damaged_metadata_is_survived);
         tcase_add_test(t, many_pieces_are_read);
         tcase_set_timeout(t, 60);
