@@ -39,12 +39,12 @@ struct async_job {
         uint64_t work;                /* units of a step */
         double *idle, *busy;          /* seconds of steps without and with a save under way */
         size_t nidle, nbusy;
-        double fit; /* seconds of all steps, to the end of the last save */
+        double fit;  /* seconds of all steps, to the end of the last save */
+        double peak; /* bytes of memory, of training alone */
         struct train_saves saves;
 };
 
-/* --- the work of a step
- * --------------------------------------------------------------------------------------- */
+/* --- the work of a step --- */
 
 static uint64_t work_of(uint64_t units)
 {
@@ -121,6 +121,12 @@ static int step(struct async_job *j)
         return coll_agree(j->run->coll, !err && signal_came() ? -ECANCELED : err);
 }
 
+static double peak_bytes(void)
+{
+        struct rusage u;
+        return getrusage(RUSAGE_SELF, &u) ? 0 : (double)u.ru_maxrss * 1024;
+}
+
 static int train(struct async_job *j)
 {
         uint64_t fit = clock_ns();
@@ -136,6 +142,7 @@ static int train(struct async_job *j)
         if (!err)
                 err = train_saves_advance(&j->saves, true);
         j->fit = clock_s(clock_ns() - fit);
+        j->peak = peak_bytes();
         return err;
 }
 
@@ -168,12 +175,13 @@ int async_plan(const struct run *r, const struct keys *k, FILE *dry, char *why, 
         const uint64_t bytes = state_bytes(k, &m, trains, &setup);
         if (dry)
                 fprintf(dry,
-                        "would %s %s for %llu steps of %.3f s or more on %u rank%s and save %s "
-                        "every %llu steps to %s\n",
+                        "would %s %s for %llu step%s of %.3f s or more on %u rank%s and save %s "
+                        "every %llu step%s to %s\n",
                         trains ? "train" : "change a pattern of the shape of", m.name,
-                        (unsigned long long)k->steps, (double)k->step_time / 1e3, ranks,
-                        ranks > 1 ? "s" : "", bytes_text(bytes, size),
-                        (unsigned long long)k->steps_per_save, k->storage);
+                        (unsigned long long)k->steps, k->steps > 1 ? "s" : "",
+                        (double)k->step_time / 1e3, ranks, ranks > 1 ? "s" : "",
+                        bytes_text(bytes, size), (unsigned long long)k->steps_per_save,
+                        k->steps_per_save > 1 ? "s" : "", k->storage);
         const struct preflight n = {
                 .moved = bytes * saves,
                 .stored = bytes * saves, /* they go when all are done */
@@ -232,12 +240,6 @@ static int prepare(struct async_job *j)
         return err ? err : begin_saves(j);
 }
 
-static double peak_bytes(void)
-{
-        struct rusage u;
-        return getrusage(RUSAGE_SELF, &u) ? 0 : (double)u.ru_maxrss * 1024;
-}
-
 static double seconds_of_steps(const struct async_job *j)
 {
         double sum = 0;
@@ -280,9 +282,8 @@ static int report(struct async_job *j, struct json *job)
                 return coll_agree(c, -ENOMEM);
         f.step_idle = j->nidle ? idle.median : (double)j->k->step_time / 1e3;
         f.step_busy = j->nbusy ? busy.median : f.step_idle;
-        f.peak = peak_bytes();
         int err = train_saves_slowest(&j->saves); /* a save blocks as long as its slowest rank */
-        double most[] = {f.step_idle,          f.step_busy, f.peak,
+        double most[] = {f.step_idle,          f.step_busy, j->peak,
                          j->saves.writer_peak, j->fit,      seconds_of_steps(j)};
         if (!err)
                 err = c->ops->max(c, most, sizeof most / sizeof most[0]);
@@ -320,9 +321,9 @@ int async_job(const struct run *r, const struct keys *k, struct json *job)
         if (!err)
                 err = train(&j);
         if (!err)
-                err = report(&j, job);
-        if (!err)
                 err = train_saves_verify(&j.saves);
+        if (!err)
+                err = report(&j, job);
         int gone = train_saves_end(&j.saves);
         async_end(&j);
         return coll_agree(r->coll, err ? err : gone);
