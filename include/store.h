@@ -232,8 +232,7 @@ struct store_reach {
 /* Blocks for a quarter of a minute at most. 0 or -ENOMEM. */
 int store_reach(struct store *s, struct store_reach *out);
 
-/* --- objects
- * --------------------------------------------------------------------------------------- */
+/* --- objects --- */
 
 int store_head(struct store *s, const char *key, store_done_fn *done, void *arg);
 
@@ -323,8 +322,7 @@ int store_rename(struct store *s, const char *src, const char *src_match, const 
 int store_folder_rename(struct store *s, const char *src, const char *dst, store_done_fn *done,
                         void *arg);
 
-/* --- listing
- * --------------------------------------------------------------------------------------- */
+/* --- listing --- */
 
 struct store_entry {
         const char
@@ -361,8 +359,7 @@ struct store_list {
 typedef void store_list_fn(void *arg, int err, const struct store_page *page);
 int store_list(struct store *s, const struct store_list *list, store_list_fn *done, void *arg);
 
-/* --- multipart uploads
- * ----------------------------------------------------------------------------- */
+/* --- multipart uploads --- */
 
 /* Begins an upload; done() gets the handle, which the caller ends with store_upload_free() after
  * its last request is done. Free neither completes nor aborts. */
@@ -430,8 +427,7 @@ typedef void store_uploads_fn(void *arg, int err, size_t n, const struct store_u
 /* Unfinished uploads below a prefix of keys; at most the first STORE_UPLOADS_MAX. */
 int store_list_uploads(struct store *s, const char *prefix, store_uploads_fn *done, void *arg);
 
-/* --- blocking forms: the same, waited for; not from a callback
- * ---------------------------------------- */
+/* --- blocking forms: the same, waited for; not from a callback --- */
 
 int store_head_wait(struct store *s, const char *key, struct store_object *obj);
 int store_put_wait(struct store *s, const char *key, const void *p, size_t len,
@@ -453,8 +449,7 @@ int store_upload_complete_wait(struct store_upload *up, const struct store_cond 
                                struct store_object *obj);
 int store_upload_abort_wait(struct store_upload *up);
 
-/* --- beside a store
- * --------------------------------------------------------------------------------- */
+/* --- beside a store --- */
 
 /* One call of an AWS service that takes JSON, signed with the credentials that s3:// stores take.
  * NULL or "" means the environment's or the profile's setting, then the vendor's. Tried again while
@@ -477,8 +472,7 @@ struct store_ec2 {
 };
 int store_ec2_machine(struct store_ec2 *out, char *why, size_t nwhy);
 
-/* --- figures
- * ---------------------------------------------------------------------------------------- */
+/* --- figures --- */
 
 struct store_stats {
         uint64_t requests, retries, errors, bytes_sent, bytes_received, connections_opened;

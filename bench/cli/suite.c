@@ -138,8 +138,7 @@ static void package_of(const char *group, char out[NAME_MAX_LEN])
                 *p = *p == '/' ? '.' : *p;
 }
 
-/* --- entries of defaults
- * --------------------------------------------------------------------------------------- */
+/* --- entries of defaults --- */
 
 struct entry {
         char group[NAME_MAX_LEN];   /* "" for a file */

@@ -396,8 +396,7 @@ static int wrong_byte(struct selfcheck *c)
         return err;
 }
 
-/* --- the scenario
- * --------------------------------------------------------------------------------- */
+/* --- the scenario --- */
 
 static int plan(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
 {

@@ -43,8 +43,7 @@ struct mlperf_job {
         size_t current; /* the file under way, for what failed */
 };
 
-/* --- what is asked for
- * ------------------------------------------------------------------------------------------ */
+/* --- what is asked for --- */
 
 static int resolve_keys(struct keys *k, char *why, size_t nwhy)
 {
@@ -148,8 +147,7 @@ static int plan(const struct run *r, const struct keys *k, FILE *dry, char *why,
         return preflight_check(r, k, &n, dry, why, nwhy);
 }
 
-/* --- one checkpoint
- * --------------------------------------------------------------------------------------------- */
+/* --- one checkpoint --- */
 
 static void say(struct mlperf_job *j, const char *what, int err)
 {

@@ -37,8 +37,7 @@ static int resolve_keys(struct keys *k, char *why, size_t nwhy)
         return 0;
 }
 
-/* --- one file a save
- * -------------------------------------------------------------------------------------------- */
+/* --- one file a save --- */
 
 struct single {
         struct torch_job torch;
@@ -134,8 +133,7 @@ static int single_job(const struct run *run, const struct keys *k, struct json *
         return err;
 }
 
-/* --- a shard of each rank
- * -------------------------------------------------------------------------------------- */
+/* --- a shard of each rank --- */
 
 static int report_sharded(const struct dcp_rounds *r, const struct sampler *use, struct json *job)
 {

@@ -156,8 +156,7 @@ bool fd_owners_closed(struct fd_owners *h)
         return closed;
 }
 
-/* --- a look
- * ---------------------------------------------------------------------------------------- */
+/* --- a look --- */
 
 void fd_owners_look_begin(struct fd_owners_look *l, struct fd_owners *h, pid_t tid, ino_t ino)
 {

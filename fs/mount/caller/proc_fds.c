@@ -56,8 +56,7 @@ int newest_process(void)
         return (int)strtol(text, NULL, 10);
 }
 
-/* --- a view
- * ------------------------------------------------------------------------------------------- */
+/* --- a view --- */
 
 void proc_view_release(struct proc_view *view)
 {
@@ -204,8 +203,7 @@ static void see_kin(struct proc_view *view, pid_t pid)
         }
 }
 
-/* --- a file in it
- * ------------------------------------------------------------------------------------- */
+/* --- a file in it --- */
 
 /* Adds the process to those to be looked at, once. */
 static void add_pid(struct proc_fds *f, pid_t pid)

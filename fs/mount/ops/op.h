@@ -80,8 +80,7 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
                         struct fuse_file_info *fi_in, fuse_ino_t ino_out, off_t off_out,
                         struct fuse_file_info *fi_out, size_t len, int flags);
 
-/* --- between the op files
- * ------------------------------------------------------------------------------- */
+/* --- between the op files --- */
 
 enum read_way { READS_NOT, READS_CACHED, READS_PAST };
 

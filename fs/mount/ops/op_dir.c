@@ -152,8 +152,7 @@ void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_
         fuse_reply_err(req, 0);
 }
 
-/* --- adding entries
- * -------------------------------------------------------------------------------------- */
+/* --- adding entries --- */
 
 /* Adds one entry if it fits; `e` has the attributes. */
 static bool add(struct filling *f, const char *name, const struct fuse_entry_param *e,
@@ -390,8 +389,7 @@ static void filling_end(struct filling *f, int err)
         free(f);
 }
 
-/* --- attributes of what is listed
- * ---------------------------------------------------------------------- */
+/* --- attributes of what is listed --- */
 
 /* Notes an entry that must be asked for, until the reply would be full. */
 static bool note_unknown(void *arg, const struct list_entry *le)

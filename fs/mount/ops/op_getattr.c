@@ -68,8 +68,7 @@ void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *v)
         fuse_reply_none(req);
 }
 
-/* --- attributes
- * --------------------------------------------------------------------------------------- */
+/* --- attributes --- */
 
 void op_reply_attr(fuse_req_t req, struct mount *m, struct node *n)
 {

@@ -117,8 +117,7 @@ static void delete_key(struct change *c)
         dir_marker_ensure(c->m, c->dir, dir_stays, c);
 }
 
-/* --- directories
- * -------------------------------------------------------------------------------------- */
+/* --- directories --- */
 
 static void marker_made(void *arg, int err, const struct store_object *obj)
 {

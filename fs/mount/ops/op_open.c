@@ -192,8 +192,7 @@ static void detach_file(struct mount *m, struct node *n, struct handle *h)
         tree_unlock(m->tree);
 }
 
-/* --- create
- * -------------------------------------------------------------------------------------------- */
+/* --- create --- */
 
 /* The node for a new file, with one more reference, and `o->h` writing it. 0 or a negative errno.
  */

@@ -50,8 +50,7 @@ static bool is_rename(const struct name_lock *l)
         return is_exclusive(l) && l->shared[1];
 }
 
-/* --- counts
- * --------------------------------------------------------------------------------------------- */
+/* --- counts --- */
 
 static void count_below_locked(struct node *n, bool more) REQUIRES(tree_mutex)
 {
@@ -116,8 +115,7 @@ bool name_lock_changes_locked(const struct mount *m, const struct node *dir, con
                (n && n->locks.exclusive);
 }
 
-/* --- names
- * ---------------------------------------------------------------------------------------------- */
+/* --- names --- */
 
 static struct node *named_locked(const struct name_lock *l, int i) REQUIRES(tree_mutex)
 {

@@ -126,8 +126,7 @@ void listing_unref(struct listing *l)
         free(l);
 }
 
-/* --- what can be a file
- * ----------------------------------------------------------------------------- */
+/* --- what can be a file --- */
 
 static bool can_be_name(const char *name, size_t n)
 {
@@ -248,8 +247,7 @@ static int take_page_locked(struct listing *l, const struct store_page *page) RE
         return 0;
 }
 
-/* --- fetching
- * ------------------------------------------------------------------------------------------ */
+/* --- fetching --- */
 
 static int fetch_locked(struct listing *l) REQUIRES(&l->mtx);
 

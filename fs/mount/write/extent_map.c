@@ -344,8 +344,7 @@ void extent_map_drop(struct extent_map *x, uint64_t from, uint64_t to)
         x->n -= stop - keep;
 }
 
-/* --- what is held
- * ------------------------------------------------------------------------------------------ */
+/* --- what is held --- */
 
 bool extent_map_run(const struct extent_map *x, uint64_t at, uint64_t *from, uint64_t *to)
 {
@@ -475,8 +474,7 @@ int extent_map_body(struct extent_map *x, uint64_t from, uint64_t to, uint64_t g
         return err || from >= to ? err : add_unheld(p, to, good, &room, &at);
 }
 
-/* --- memory
- * ---------------------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 static size_t block_memory(const struct block *b)
 {

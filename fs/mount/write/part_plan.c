@@ -508,8 +508,7 @@ int plan_commit(const struct plan_in *in, struct plan *out)
         return err;
 }
 
-/* --- what is completed
- * ------------------------------------------------------------------------------------------ */
+/* --- what is completed --- */
 
 /* What is wrong with the next part, or NULL. */
 static const char *find_fault(const struct plan_in *in, const struct plan_step *s, uint64_t at,

@@ -197,8 +197,7 @@ static int clone_locked(struct wfile *f, struct outcome *out, const char *key,
         return 0;
 }
 
-/* --- what programs do
- * --------------------------------------------------------------------------------------------- */
+/* --- what programs do --- */
 
 void wfile_user_init(struct wfile *f, struct wfile_user *u, bool maps)
 {

@@ -30,8 +30,7 @@ static int part_name(struct buf *name, const struct store_kind *k, const char *i
         return piece_name(name, k, id, number);
 }
 
-/* --- create and parts
- * ----------------------------------------------------------------------------- */
+/* --- create and parts --- */
 
 int gcs_compose_create(struct store_kind *k, struct op *op)
 {
@@ -367,8 +366,7 @@ int gcs_compose_parse(struct store_kind *k, struct op *op)
         }
 }
 
-/* --- what there is of it
- * -------------------------------------------------------------------------- */
+/* --- what there is of it --- */
 
 int gcs_compose_parts(struct store_kind *k, struct op *op)
 {
@@ -403,8 +401,7 @@ int gcs_compose_listed(struct store_kind *k, struct op *op)
         return gcs_ok(op) ? read_pieces(k, op, false) : gcs_fault(k, op);
 }
 
-/* --- abort
- * ---------------------------------------------------------------------------------------- */
+/* --- abort --- */
 
 int gcs_compose_abort(struct store_kind *k, struct op *op)
 {

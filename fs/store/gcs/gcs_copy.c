@@ -17,8 +17,7 @@
 #include "base/log.h"
 #include "base/banned.h"
 
-/* --- copies
- * --------------------------------------------------------------------------------------- */
+/* --- copies --- */
 
 /* The resource of the target, for what is not taken from the source. */
 static int write_resource(struct op *op)
@@ -147,8 +146,7 @@ int gcs_copy_parse(struct store_kind *k, struct op *op)
         return OP_AGAIN;
 }
 
-/* --- renames
- * -------------------------------------------------------------------------------------- */
+/* --- renames --- */
 
 static int move(struct store_kind *k, struct op *op)
 {
@@ -321,8 +319,7 @@ int gcs_rename_parse(struct store_kind *k, struct op *op)
         return OP_AGAIN;
 }
 
-/* --- metadata
- * -------------------------------------------------------------------------------------- */
+/* --- metadata --- */
 
 int gcs_set_meta_build(struct store_kind *k, struct op *op)
 {

@@ -174,8 +174,7 @@ int gcs_fault(struct store_kind *k, struct op *op)
         return gcs_meaning(op->rq.status, op->fault.code, op->if_absent);
 }
 
-/* --- for people
- * ----------------------------------------------------------------------------------- */
+/* --- for people --- */
 
 void gcs_explain(struct store_kind *k, const struct op *op, int err, char *why, size_t nwhy)
 {

@@ -20,8 +20,7 @@ bool gcs_is_folder(const struct store_kind *k, const char *key)
         return __atomic_load_n(&k->folders, __ATOMIC_RELAXED) && n && key[n - 1] == '/';
 }
 
-/* --- which buckets have them
- * ---------------------------------------------------------------------- */
+/* --- which buckets have them --- */
 
 int gcs_layout_build(struct store_kind *k, struct op *op)
 {
@@ -50,8 +49,7 @@ int gcs_layout_parse(struct store_kind *k, struct op *op)
         return 0;
 }
 
-/* --- one folder
- * ----------------------------------------------------------------------------------- */
+/* --- one folder --- */
 
 int gcs_folder_path(struct buf *path, const struct store_kind *k, const char *key)
 {
@@ -148,8 +146,7 @@ int gcs_folder_deleted(struct store_kind *k, struct op *op)
         return used ? -ENOTEMPTY : err;
 }
 
-/* --- renaming
- * ------------------------------------------------------------------------------------- */
+/* --- renaming --- */
 
 /* op->next is the operation, once there is one. */
 int gcs_folder_rename_build(struct store_kind *k, struct op *op)

@@ -25,8 +25,7 @@ static int begin(struct store_kind *k, struct op *op, struct gcs_msg *m, const c
         return gcs_xml_path(m, k, name.p);
 }
 
-/* --- create
- * --------------------------------------------------------------------------------------- */
+/* --- create --- */
 
 int gcs_multipart_create(struct store_kind *k, struct op *op)
 {
@@ -61,8 +60,7 @@ int gcs_multipart_created(struct store_kind *k, struct op *op)
         return err ? s3_unreadable(op, err) : 0;
 }
 
-/* --- parts
- * ---------------------------------------------------------------------------------------- */
+/* --- parts --- */
 
 int gcs_multipart_part(struct store_kind *k, struct op *op)
 {
@@ -121,8 +119,7 @@ int gcs_multipart_listed(struct store_kind *k, struct op *op)
         return gcs_ok(op) ? s3_read_parts(op) : gcs_fault(k, op);
 }
 
-/* --- complete
- * ------------------------------------------------------------------------------------- */
+/* --- complete --- */
 
 static int add_part(void *arg, unsigned partno, const struct upload_part *part)
 {
@@ -232,8 +229,7 @@ int gcs_multipart_parse(struct store_kind *k, struct op *op)
         }
 }
 
-/* --- abort
- * ---------------------------------------------------------------------------------------- */
+/* --- abort --- */
 
 /* The upload, then the object that it may have become. */
 int gcs_multipart_abort(struct store_kind *k, struct op *op)
@@ -264,8 +260,7 @@ int gcs_multipart_aborted(struct store_kind *k, struct op *op)
         return OP_AGAIN;
 }
 
-/* --- unfinished ones
- * ------------------------------------------------------------------------------ */
+/* --- unfinished ones --- */
 
 int gcs_multipart_uploads(struct store_kind *k, struct op *op)
 {

@@ -54,8 +54,7 @@ static struct store_stream *stream_of(struct store_upload *up)
         return s;
 }
 
-/* --- sessions
- * -------------------------------------------------------------------------------------- */
+/* --- sessions --- */
 
 static int begin(struct store_kind *k, struct op *op, const char *id, const struct store_meta *meta)
 {
@@ -161,8 +160,7 @@ static int wrong_size(struct op *op, uint64_t has)
         return -EIO;
 }
 
-/* --- parts
- * ----------------------------------------------------------------------------------------- */
+/* --- parts --- */
 
 /* The stream from its kept end on: what is left of the parts before, then the body. op->at is how
  * much of both the server has. */
@@ -346,8 +344,7 @@ int gcs_resumable_parted(struct store_kind *k, struct op *op)
         return op->at < sent ? again : part_done(op);
 }
 
-/* --- the end
- * --------------------------------------------------------------------------------------- */
+/* --- the end --- */
 
 static int add_size(void *arg, unsigned partno, const struct upload_part *part)
 {

@@ -129,8 +129,7 @@ int gcs_add_key(struct op *op, const char *name)
         return op->keys[op->nkeys] ? (op->nkeys++, 0) : -ENOMEM;
 }
 
-/* --- beginning
- * ------------------------------------------------------------------------------------ */
+/* --- beginning --- */
 
 /* Leaves the beginning of the id in op->marker. */
 static int choose(struct store_kind *k, struct op *op)
@@ -198,8 +197,7 @@ int gcs_create_parse(struct store_kind *k, struct op *op)
         return OP_AGAIN;
 }
 
-/* --- the rest, by kind
- * ---------------------------------------------------------------------------- */
+/* --- the rest, by kind --- */
 
 static int no_upload(struct op *op)
 {
@@ -255,8 +253,7 @@ int gcs_parts_parse(struct store_kind *k, struct op *op)
         return BY_WAY(listed, k, op);
 }
 
-/* --- unfinished ones
- * ------------------------------------------------------------------------------ */
+/* --- unfinished ones --- */
 
 /* What stands in `.ckptfs/tmp/`, then pieces without their marker, then the uploads that the XML
  * API knows. op->keys are the folders of such pieces, op->at of them were asked for; op->src is the

@@ -116,8 +116,7 @@ void gcs_xml_hash(struct gcs_msg *m, uint32_t crc32c, char text[GCS_HASH_LEN])
         gcs_header(m, "x-goog-hash", text);
 }
 
-/* --- one object
- * ----------------------------------------------------------------------------------- */
+/* --- one object --- */
 
 int gcs_xml_head(struct store_kind *k, struct op *op, const char *key)
 {
@@ -230,8 +229,7 @@ int gcs_xml_meta_set(struct store_kind *k, struct op *op)
         return err == -ESTALE && op->maybe_done ? gcs_verify_begin(op, err) : err;
 }
 
-/* --- many
- * ----------------------------------------------------------------------------------------- */
+/* --- many --- */
 
 int gcs_xml_list(struct store_kind *k, struct op *op, const char *prefix, const char *delim,
                  const char *continuation)

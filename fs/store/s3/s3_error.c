@@ -203,8 +203,7 @@ int s3_fault(struct store_kind *k, struct op *op)
         return s3_code(op->fault.code, status_errno(status, op->if_absent));
 }
 
-/* --- for people
- * ----------------------------------------------------------------------------------- */
+/* --- for people --- */
 
 /* The chain's own line, which may be longer than the op has room for. */
 static void error_hint_credentials(struct store_kind *k, const struct op *op, char *why,

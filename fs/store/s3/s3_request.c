@@ -88,8 +88,7 @@ static int add_path(struct store_kind *k, const char *key, struct buf *path)
         return path->failed ? -ENOMEM : 0;
 }
 
-/* --- body
- * ----------------------------------------------------------------------------------------- */
+/* --- body --- */
 
 static int read_xml(void *arg, uint64_t off, void *dst, size_t len)
 {
@@ -126,8 +125,7 @@ static const char *set_body(struct op *op, struct s3_msg *m, struct body_texts *
         return t->sha;
 }
 
-/* --- signature
- * ------------------------------------------------------------------------------------ */
+/* --- signature --- */
 
 static const char *const method_names[] = {
         [HTTP_GET] = "GET",   [HTTP_HEAD] = "HEAD",   [HTTP_PUT] = "PUT",
