@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/text/json.h"
 #include "bench/core/coll.h"
 #include "bench/core/keys.h"
@@ -73,7 +74,10 @@ struct scenario {
         int (*job)(const struct run *r, const struct keys *k, struct json *job);
         /* Prints the table of a run; NULL-safe on fields. */
         void (*table)(const struct json *run, FILE *to);
-        /* Writes its part of the report. */
+        /* Adds what a run answers, in sentences for those who read no table; nothing where nothing
+         * was measured. */
+        void (*says)(const struct json *run, struct buf *to);
+        /* Writes its part of the report, below those sentences; NULL: they are all. */
         void (*page)(const struct json *run, struct doc *d);
         /* Looks at what was measured, behind the table, in rank 0; NULL: it is as it is. 0, or a
          * negative errno after run_error(). */

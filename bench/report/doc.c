@@ -86,7 +86,11 @@ static void flow(struct doc *d)
                 buf_adds(&d->html, "</dl>\n");
                 buf_addc(&d->md, '\n');
         }
-        d->in_charts = d->in_list = false;
+        if (d->in_contents) {
+                buf_adds(&d->html, "</ol>\n");
+                buf_addc(&d->md, '\n');
+        }
+        d->in_charts = d->in_list = d->in_contents = false;
 }
 
 /* A line of its own in both: <h2>text</h2>, ## text. */
@@ -118,10 +122,30 @@ void doc_end(struct doc *d)
         buf_adds(&d->html, "</body></html>\n");
 }
 
+void doc_contents(struct doc *d, size_t part, const char *title, const char *text)
+{
+        if (!d->in_contents) {
+                flow(d);
+                buf_adds(&d->html, "<ol>\n");
+                d->in_contents = true;
+        }
+        buf_addf(&d->html, "<li><a href=\"#part%zu\">", part);
+        html_text(&d->html, title);
+        buf_adds(&d->html, "</a><br>");
+        html_text(&d->html, text);
+        buf_adds(&d->html, "</li>\n");
+        buf_addf(&d->md, "%zu. ", part);
+        md_text(&d->md, title);
+        if (*text)
+                buf_adds(&d->md, ": ");
+        md_text(&d->md, text);
+        buf_addc(&d->md, '\n');
+}
+
 void doc_section(struct doc *d, const char *title, const char *below)
 {
         flow(d);
-        buf_adds(&d->html, "<section>");
+        buf_addf(&d->html, "<section id=\"part%zu\">", ++d->sections);
         block(d, "h2", "", "## ", title);
         block(d, "p", "sub", "", below);
 }

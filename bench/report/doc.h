@@ -19,6 +19,8 @@ struct doc_column {
 struct doc {
         struct buf html, md;
         size_t charts;           /* made so far */
+        size_t sections;         /* begun so far */
+        bool in_contents;        /* lines of it stand open */
         bool in_charts;          /* these stand beside each other */
         bool in_list;            /* of pairs */
         size_t column, ncolumns; /* of the table under way */
@@ -33,6 +35,9 @@ void doc_release(struct doc *d);
 /* The page's beginning, with its title, and its end. */
 void doc_begin(struct doc *d, const char *title);
 void doc_end(struct doc *d);
+/* The contents: a line for the part of that number, from 1 in the order of doc_section(), which
+ * links to it; lines that follow each other are one list. */
+void doc_contents(struct doc *d, size_t part, const char *title, const char *text);
 /* A part of it, with a line below its heading. */
 void doc_section(struct doc *d, const char *title, const char *below);
 void doc_section_end(struct doc *d);

@@ -2,6 +2,7 @@
 /* job.c: see job.h. */
 #include "bench/report/job.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,4 +43,15 @@ const struct json *job_key(const struct json *job, const char *key)
                                                 : whole;
         }
         return whole ? whole : at_path(config, key);
+}
+
+void job_says(struct buf *to, const char *fmt, ...)
+{
+        va_list ap;
+
+        if (to->len)
+                buf_addc(to, ' ');
+        va_start(ap, fmt);
+        buf_vaddf(to, fmt, ap);
+        va_end(ap);
 }

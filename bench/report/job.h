@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "base/text/json.h"
 
 /* Whether this is a run that can be read here. */
@@ -16,5 +17,8 @@ bool job_readable(const struct json *run);
 
 /* The value of a key in a job; NULL: it is not there, or another key says it. */
 const struct json *job_key(const struct json *job, const char *key);
+
+/* Adds a sentence to those before it. A failure of memory shows in to->failed. */
+void job_says(struct buf *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

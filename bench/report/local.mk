@@ -10,6 +10,8 @@ bench_libbench_la_SOURCES += \
 	%D%/plot.h \
 	%D%/report.c \
 	%D%/report.h \
+	%D%/runs.c \
+	%D%/runs.h \
 	%D%/shards_page.c \
 	%D%/shards_table.c \
 	%D%/shards_table.h \

@@ -3,14 +3,11 @@
 #include "bench/report/report.h"
 
 #include <errno.h>
-#include <fts.h>
 #include <limits.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -18,17 +15,12 @@
 #include "bench/report/doc.h"
 #include "bench/core/run.h"
 #include "bench/measure/sampler.h"
-#include "bench/report/job.h"
+#include "bench/report/runs.h"
 #include "bench/report/shards_table.h"
 
 #include "base/banned.h"
 
-enum { MAX_RUNS = 1000, MAX_JOBS = 64, USE_CHARTS = 6 };
-
-struct report {
-        struct doc doc;
-        size_t runs, beyond; /* those that are shown, and those that are not */
-};
+enum { MAX_JOBS = 64, USE_CHARTS = 6 };
 
 /* --- what every run has --------------------------------------------------------------------------
  */
@@ -39,10 +31,14 @@ static void say_machine(struct doc *d, const struct json *run)
         const struct json *v = json_get(run, "versions"), *m = json_get(run, "machine");
         const struct json *ec2 = json_get(run, "ec2_metadata");
         const char *word = json_string(json_get(run, "disambiguator"), "");
-        char text[200];
+        double mine = json_number(json_get(m, "cores"), 0);
+        double online = json_number(json_get(m, "cores_online"), mine);
+        char text[200], of[40] = "";
 
-        snprintf(text, sizeof text, "%.100s, %g cores, %.0f GiB",
-                 json_string(json_get(m, "cpu"), "?"), json_number(json_get(m, "cores"), 0),
+        if (online > mine)
+                snprintf(of, sizeof of, " a rank of the machine's %g", online);
+        snprintf(text, sizeof text, "%.100s, %g core%s%s, %.0f GiB",
+                 json_string(json_get(m, "cpu"), "?"), mine, mine > 1 ? "s" : "", of,
                  json_number(json_get(m, "memory_bytes"), 0) / (1 << 30));
         doc_pair(d, "machine", text);
         if (json_count(ec2)) {
@@ -151,67 +147,29 @@ static void say_all(struct doc *d, const struct json *run)
 /* --- the runs ------------------------------------------------------------------------------------
  */
 
-static void section(struct report *r, const struct json *run, const char *path)
+static void section(struct doc *d, const struct run_found *f, size_t number, const struct json *run)
 {
-        const struct scenario *sc = scenario_find(json_string(json_get(run, "scenario"), ""));
-        char when[40], title[128];
-        time_t t = (time_t)json_number(json_get(run, "timestamp_utc"), 0);
-        struct tm tm = {0}; /* a time that is none stays so */
+        char title[160];
 
-        gmtime_r(&t, &tm);
-        strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &tm);
-        snprintf(title, sizeof title, "%s, %s", sc->name, when);
-        doc_section(&r->doc, title, path);
-        sc->page(run, &r->doc);
-        say_all(&r->doc, run);
-        doc_section_end(&r->doc);
-        r->runs++;
+        snprintf(title, sizeof title, "%zu. %s", number, f->title);
+        doc_section(d, title, f->path);
+        if (*f->says)
+                doc_say(d, "%s", f->says);
+        if (f->scenario->page)
+                f->scenario->page(run, d);
+        say_all(d, run);
+        doc_section_end(d);
 }
 
-/* One file of results. One that is not ours, or of a later version, is left out with a line. */
-static void add_file(struct report *r, const char *path)
+static void page_of(struct doc *d, const struct runs *r)
 {
-        CLEANUP(json_freep) struct json *run = NULL;
-        char why[512];
-
-        if (r->runs == MAX_RUNS) {
-                r->beyond++;
-                return;
+        doc_begin(d, "ckptbench: checkpoints saved and loaded");
+        runs_page(r, d);
+        for (size_t i = 0; i < r->n; i++) {
+                CLEANUP(json_freep) struct json *run = runs_read(r->v[i].path);
+                section(d, &r->v[i], i + 1, run);
         }
-        if (json_read(path, &run, why, sizeof why)) {
-                fprintf(stderr, "ckptbench: %s\n", why);
-                return;
-        }
-        if (!job_readable(run) || !scenario_find(json_string(json_get(run, "scenario"), ""))) {
-                fprintf(stderr, "ckptbench: %s is no result of this version or before: left out\n",
-                        path);
-                return;
-        }
-        section(r, run, path);
-}
-
-static int by_name(const FTSENT **a, const FTSENT **b)
-{
-        return strcmp((*a)->fts_name, (*b)->fts_name);
-}
-
-static int add_tree(struct report *r, char *dir)
-{
-        char *const roots[] = {dir, NULL};
-        FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
-        int err = 0;
-
-        if (!fts)
-                return -errno;
-        for (FTSENT *e; !err && (e = fts_read(fts));) {
-                bool root = e->fts_level == FTS_ROOTLEVEL;
-                if (e->fts_info == FTS_NS || e->fts_info == FTS_DNR || e->fts_info == FTS_ERR)
-                        err = root ? -e->fts_errno : 0;
-                else if (e->fts_info == FTS_F && (root || !strcmp(e->fts_name, "run_results.json")))
-                        add_file(r, e->fts_path);
-        }
-        fts_close(fts);
-        return err;
+        doc_end(d);
 }
 
 static int write_page(const struct buf *page, const char *path)
@@ -261,31 +219,29 @@ static int write_report(const struct doc *d, const char *page)
 
 static int make_report(char **dirs, size_t ndirs, const char *page)
 {
-        struct report r = {.doc = DOC_INIT};
-        int status = 0;
+        CLEANUP(runs_release) struct runs runs = RUNS_INIT;
+        CLEANUP(doc_release) struct doc doc = DOC_INIT;
 
-        doc_begin(&r.doc, "ckptbench: checkpoints saved and loaded");
-        for (size_t i = 0; i < ndirs && !status; i++) {
-                int err = add_tree(&r, dirs[i]);
+        for (size_t i = 0; i < ndirs; i++) {
+                int err = runs_find(&runs, dirs[i]);
                 if (err)
-                        status = fail(dirs[i], err, "give a directory of results");
+                        return fail(dirs[i], err, "give a directory of results");
         }
-        doc_end(&r.doc);
-        if (!status && !r.runs) {
+        if (!runs.n) {
                 fprintf(stderr, "ckptbench: no results below the directories given: run a scenario "
                                 "first\n");
-                status = 1;
+                return 1;
         }
-        if (!status)
-                status = write_report(&r.doc, page);
-        if (r.beyond)
+        if (runs.beyond)
                 fprintf(stderr,
                         "ckptbench: the report has the first %d runs, %zu more are left out: give "
                         "fewer directories\n",
-                        MAX_RUNS, r.beyond);
+                        RUNS_MAX, runs.beyond);
+        runs_sort(&runs);
+        page_of(&doc, &runs);
+        int status = write_report(&doc, page);
         if (!status)
-                printf("report of %zu run%s: %s\n", r.runs, r.runs == 1 ? "" : "s", page);
-        doc_release(&r.doc);
+                printf("report of %zu run%s: %s\n", runs.n, runs.n == 1 ? "" : "s", page);
         return status;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "bench/report/job.h"
 #include "bench/report/shards_table.h"
 #include "bench/measure/stats.h"
 
@@ -228,10 +229,12 @@ static double rate(const struct jobs *jobs, size_t i, int phase)
                        : 0;
 }
 
-/* "Save: disk is fastest, 1.5 times as fast as s3, 2.8 times as fast as mount." */
-static void say_fastest(struct doc *d, const struct jobs *jobs, int phase)
+/* "Save: disk is fastest, 1.5 times as fast as s3, 2.8 times as fast as mount.", or of one alone
+ * its speed. */
+static void say_fastest(struct buf *to, const struct jobs *jobs, int phase)
 {
         enum { OTHERS_MAX = 6 };
+        const char *word = phase ? "Load" : "Save";
         CLEANUP(buf_release) struct buf text = BUF_INIT;
         size_t best = 0, others = 0;
 
@@ -246,26 +249,44 @@ static void say_fastest(struct doc *d, const struct jobs *jobs, int phase)
                 others++;
         }
         if (others)
-                doc_say(d, "%s: %s is fastest%s.", phase ? "Load" : "Save", jobs->label[best],
-                        text.p);
+                job_says(to, "%s: %s is fastest%s.", word, jobs->label[best], text.p);
+        else if (jobs->n && rate(jobs, best, phase) > 0)
+                job_says(to, "%s: %s reaches %.2f GB/s.", word, jobs->label[best],
+                         rate(jobs, best, phase));
 }
 
-void shards_page(const struct json *run, struct doc *d)
+/* The first jobs of a run with their names, or NULL. The caller frees it. */
+static struct jobs *jobs_of(const struct json *run)
 {
         const struct json *list = json_get(run, "job_results");
-        CLEANUP(freep) struct jobs *jobs = calloc(1, sizeof *jobs);
-        char line[300];
+        struct jobs *jobs = calloc(1, sizeof *jobs);
 
         if (!jobs)
-                return;
+                return NULL;
         jobs->direct = shards_direct(list);
         for (size_t i = 0; i < json_count(list) && jobs->n < MAX_JOBS; i++) {
                 jobs->job[jobs->n] = json_at(list, i);
                 shards_label(list, i, jobs->label[jobs->n++], LABEL_MAX);
         }
-        shards_headline(list, line, sizeof line);
-        for (int p = 0; p < 2; p++)
-                say_fastest(d, jobs, p);
+        return jobs;
+}
+
+void shards_says(const struct json *run, struct buf *to)
+{
+        CLEANUP(freep) struct jobs *jobs = jobs_of(run);
+
+        for (int p = 0; jobs && p < 2; p++)
+                say_fastest(to, jobs, p);
+}
+
+void shards_page(const struct json *run, struct doc *d)
+{
+        CLEANUP(freep) struct jobs *jobs = jobs_of(run);
+        char line[300];
+
+        if (!jobs)
+                return;
+        shards_headline(json_get(run, "job_results"), line, sizeof line);
         doc_say(d, "%s. Seconds are the maximum over ranks, the median over epochs.", line);
         table(d, jobs);
         charts(d, jobs);

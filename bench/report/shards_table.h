@@ -47,6 +47,8 @@ void shards_headline(const struct json *jobs, char *out, size_t n);
 /* How a job was measured, or why it failed, in one line. */
 void shards_note(const struct json *job, char *out, size_t n);
 
+/* Which storage is the fastest, in sentences. */
+void shards_says(const struct json *run, struct buf *to);
 /* Its section of the report. */
 void shards_page(const struct json *run, struct doc *d);
 

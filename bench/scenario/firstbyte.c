@@ -20,6 +20,7 @@
 #include "bench/measure/stats.h"
 #include "bench/core/signal_cleanup.h"
 #include "bench/report/doc.h"
+#include "bench/report/job.h"
 
 #include "base/banned.h"
 
@@ -235,6 +236,16 @@ static void firstbyte_table(const struct json *run, FILE *to)
         }
 }
 
+static void firstbyte_says(const struct json *run, struct buf *to)
+{
+        const struct json *m = json_get(json_at(json_get(run, "job_results"), 0), "metrics");
+
+        if (json_get(m, "over_store_ms"))
+                job_says(to,
+                         "The first byte through the mount comes %.3f ms after the store's own.",
+                         json_number(json_get(m, "over_store_ms"), 0));
+}
+
 static void firstbyte_page(const struct json *run, struct doc *d)
 {
         static const struct doc_column columns[] = {
@@ -249,7 +260,6 @@ static void firstbyte_page(const struct json *run, struct doc *d)
                 doc_figure(d, json_number(json_get(row, "p90"), 0), 3);
         }
         doc_table_end(d);
-        doc_say(d, "Over the store: %.3f ms.", json_number(json_get(m, "over_store_ms"), 0));
 }
 
 const struct scenario scenario_firstbyte = {
@@ -259,5 +269,6 @@ const struct scenario scenario_firstbyte = {
         .plan = firstbyte_plan,
         .job = firstbyte_job,
         .table = firstbyte_table,
+        .says = firstbyte_says,
         .page = firstbyte_page,
 };

@@ -18,7 +18,7 @@
 #include "bench/scenario/mount_vs_store.h"
 #include "bench/measure/stats.h"
 #include "bench/core/signal_cleanup.h"
-#include "bench/report/doc.h"
+#include "bench/report/job.h"
 
 #include "base/banned.h"
 
@@ -162,10 +162,11 @@ static void list_table(const struct json *run, FILE *to)
         }
 }
 
-static void list_page(const struct json *run, struct doc *d)
+static void list_says(const struct json *run, struct buf *to)
 {
         const struct json *m = json_get(json_at(json_get(run, "job_results"), 0), "metrics");
-        doc_say(d,
+        job_says(
+                to,
                 "Listing %.0f objects: libstore %.3f s, the mount as ls -l asks %.3f s, %.2f times "
                 "as long.",
                 json_number(json_get(m, "objects"), 0), mount_vs_store_median(m, "store_s"),
@@ -179,5 +180,5 @@ const struct scenario scenario_list = {
         .plan = list_plan,
         .job = list_job,
         .table = list_table,
-        .page = list_page,
+        .says = list_says,
 };

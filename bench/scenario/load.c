@@ -408,5 +408,6 @@ const struct scenario scenario_load = {
         .plan = load_plan,
         .job = load_job,
         .table = shards_table,
+        .says = shards_says,
         .page = shards_page,
 };

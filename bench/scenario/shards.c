@@ -323,5 +323,6 @@ const struct scenario scenario_shards = {
         .plan = shards_plan,
         .job = shards_job,
         .table = shards_table,
+        .says = shards_says,
         .page = shards_page,
 };

@@ -19,7 +19,7 @@
 #include "bench/scenario/mount_vs_store.h"
 #include "bench/measure/stats.h"
 #include "bench/core/signal_cleanup.h"
-#include "bench/report/doc.h"
+#include "bench/report/job.h"
 
 #include "base/banned.h"
 
@@ -180,15 +180,15 @@ static void small_table(const struct json *run, FILE *to)
         }
 }
 
-static void small_page(const struct json *run, struct doc *d)
+static void small_says(const struct json *run, struct buf *to)
 {
         const struct json *m = json_get(json_at(json_get(run, "job_results"), 0), "metrics");
-        doc_say(d,
-                "%.0f files of 4 KiB, written by 16 threads: libstore %.3f s, the mount %.3f s, "
-                "%.2f of its rate.",
-                json_number(json_get(m, "files"), 0), mount_vs_store_median(m, "store_s"),
-                mount_vs_store_median(m, "mount_s"),
-                json_number(json_get(m, "mount_rate_over_store"), 0));
+        job_says(to,
+                 "%.0f files of 4 KiB, written by 16 threads: libstore %.3f s, the mount %.3f s, "
+                 "%.2f of its rate.",
+                 json_number(json_get(m, "files"), 0), mount_vs_store_median(m, "store_s"),
+                 mount_vs_store_median(m, "mount_s"),
+                 json_number(json_get(m, "mount_rate_over_store"), 0));
 }
 
 const struct scenario scenario_small = {
@@ -198,5 +198,5 @@ const struct scenario scenario_small = {
         .plan = small_plan,
         .job = small_job,
         .table = small_table,
-        .page = small_page,
+        .says = small_says,
 };

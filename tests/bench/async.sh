@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 22
+plan 23
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -28,6 +28,8 @@ check "the wait for the save before is told from the copy and counts as blocked"
 	and all(range(1; 4); $m.waited_s[.] >= 0.3 and $m.blocked_s[.] >= $m.waited_s[.] + $m.staged_s[.] - 1e-6
 		and $m.staged_s[.] < $m.waited_s[.])' slow/*/*/run_results.json
 diag "$(cat slow.out)"
+check "how long a save stalls training is said in words" grep -qE \
+	'^null: a save stalls training for [0-9.]+ s and is durable [0-9.]+ s after it was asked for\.$' slow.out
 check "a staging buffer is used for several saves" bench async size=4M storage=null steps=3 step_time=5ms \
 	async.staging=cached steps_per_save=2 out=cached
 check "a process writes saves from memory of each kind, and the last one is verified" bench async size=8M \

@@ -3,7 +3,7 @@
 # report.sh: results become one page that needs no other file, with gnuplot and without.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 17
+plan 20
 cd "$tmp" || exit 1
 mkdir disk empty
 
@@ -25,13 +25,22 @@ ln -s "$builddir/ckptbench" bin/ckptbench
 check "a page is made without gnuplot, too" env PATH="$tmp/bin" "$builddir/ckptbench" report multirun -o plain.html
 check "a page without gnuplot says so" grep -q 'No chart: gnuplot is not installed' plain.html
 check "a page names both storages" sh -c 'grep -q "<td>disk</td>\|<td>disk<" plain.html && grep -q "<td>null" plain.html'
-check "a page loads nothing" sh -c '! grep -qiE "(src|href)=|@import|url\(" plain.html'
+check "a page loads nothing" sh -c '! grep -qiE "(src|href)=.[^#]|@import|url\(" plain.html'
 check "texts of a user are escaped" grep -q '&lt;b&gt;&amp;&quot;odd&quot;' plain.html
 check_fails "a directory without results is an error" bench report empty -o none.html
 check "a directory without results makes no page" test ! -e none.html
 bench shards size=1M storage=disk path=disk epochs=1,2 out=two >two.out 2>&1 && bench report two -o two.html >>two.out 2>&1
 check "a page begins a run with which storage is fastest, and by how much" \
 	grep -qE 'Save: disk epochs=[12] is fastest, [0-9.]+ times as fast as disk epochs=[12]\.' two.html
+
+bench report two multirun -o all.html >all.out 2>&1
+expect_eq "1 2 shards shards" "$(sed -n 's/^\([0-9]*\)\. .*/\1/p' all.md | paste -sd ' ') \
+$(sed -n 's/^## [12]\. \([a-z]*\), .*/\1/p' all.md | paste -sd ' ')" "a page begins with the list of its runs"
+check "runs stand in order of time, however they are given" \
+	sh -c 'sed -n "s/^## //p" all.md | sort -c && grep -A2 "^## 1" all.md | grep -q multirun'
+check "each line of the list leads to its run, and a chart has all runs" sh -c '
+	for n in 1 2; do grep -q "href=.#part$n\"" all.html && grep -q "id=.part$n\"" all.html || exit 1; done
+	grep -q "Speed of each run, in order of time" all.html && ! grep -q "Speed of each run" two.html'
 
 # Results of somebody else: each text in them tries to be a part of the page, and a command of gnuplot.
 cp -r two evil

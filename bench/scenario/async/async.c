@@ -344,5 +344,6 @@ const struct scenario scenario_async = {
         .plan = async_plan,
         .job = async_job,
         .table = async_table,
+        .says = async_says,
         .page = async_page,
 };

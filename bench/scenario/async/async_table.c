@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "bench/measure/measure.h"
+#include "bench/report/job.h"
 #include "bench/report/shards_table.h"
 #include "bench/measure/stats.h"
 
@@ -80,13 +81,27 @@ static double median(const struct json *job, int i)
         return json_number(json_get(json_get(json_get(job, "metrics"), name), "median"), 0);
 }
 
-/* "disk: a save stalls training for 0.10 s, and is durable 3.20 s after it was asked for." */
-static void stall_words(const struct json *job, const char *label, char *out, size_t n)
+/* "disk: a save stalls training for 0.100 s and is durable 3.200 s after it was asked for." */
+static void stall_words(const struct json *jobs, size_t j, struct buf *to)
 {
-        snprintf(out, n,
-                 "%s: a save stalls training for %.2f s, and is durable %.2f s after it was asked "
+        const struct json *job = json_at(jobs, j);
+        char label[160];
+
+        if (!json_get(json_get(job, "metrics"), "blocked_stats"))
+                return;
+        shards_label(jobs, j, label, sizeof label);
+        job_says(to,
+                 "%s: a save stalls training for %.3f s and is durable %.3f s after it was asked "
                  "for.",
                  label, median(job, 0), median(job, 3));
+}
+
+void async_says(const struct json *run, struct buf *to)
+{
+        const struct json *jobs = json_get(run, "job_results");
+
+        for (size_t j = 0; j < json_count(jobs); j++)
+                stall_words(jobs, j, to);
 }
 
 void async_table(const struct json *run, FILE *to)
@@ -108,15 +123,13 @@ void async_table(const struct json *run, FILE *to)
                         metric(job, "step_inflation_percent"),
                         metric(job, "peak_memory_bytes") / 1e9);
         }
-        for (size_t j = 0; j < json_count(jobs); j++) {
-                char label[160], line[300];
-                if (!json_get(json_get(json_at(jobs, j), "metrics"), "blocked_stats"))
-                        continue;
-                shards_label(jobs, j, label, sizeof label);
-                stall_words(json_at(jobs, j), label, line, sizeof line);
-                fprintf(to, "\n%s", line);
-        }
         fputc('\n', to);
+        for (size_t j = 0; j < json_count(jobs); j++) {
+                CLEANUP(buf_release) struct buf line = BUF_INIT;
+                stall_words(jobs, j, &line);
+                if (line.len)
+                        fprintf(to, "%s\n", line.p);
+        }
 }
 
 /* Two charts: how long saves block, and when they are where. */
@@ -173,13 +186,6 @@ void async_page(const struct json *run, struct doc *d)
                 later[2 * j + 1] = median(job, ASYNC_VALUES - 1);
         }
         doc_table_end(d);
-        for (size_t j = 0; j < n; j++) {
-                char line[300];
-                if (!json_get(json_get(json_at(jobs, j), "metrics"), "blocked_stats"))
-                        continue;
-                stall_words(json_at(jobs, j), labels[j], line, sizeof line);
-                doc_say(d, "%s", line);
-        }
         if (n)
                 charts(d, label, blocked, later, n);
 }

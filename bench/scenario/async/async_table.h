@@ -37,6 +37,8 @@ struct async_facts {
 /* Adds "model", "setup" and "metrics". 0 or -ENOMEM. */
 int async_json(const struct async_facts *f, struct json *job);
 void async_table(const struct json *run, FILE *to);
+/* How long a save stalls training, in sentences. */
+void async_says(const struct json *run, struct buf *to);
 void async_page(const struct json *run, struct doc *d);
 
 #endif

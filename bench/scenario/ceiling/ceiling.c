@@ -12,6 +12,7 @@
 #include "bench/core/cpu.h"
 #include "bench/core/run.h"
 #include "bench/report/doc.h"
+#include "bench/report/job.h"
 #include "bench/measure/stats.h"
 #include "bench/core/signal_cleanup.h"
 
@@ -44,6 +45,17 @@ static const struct ceiling_row {
         {"http_get", "HTTP alone, get of ranges", ceiling_http_get, CEILING_HTTP, 0, 4 * GiB},
 };
 enum { NROWS = sizeof rows / sizeof rows[0] };
+
+/* The two limits, and what each is composed of. */
+static const struct limit {
+        const char *name, *word, *fuse, *http;
+        const char *beyond; /* what goes beyond it, or NULL */
+} limits[] = {
+        {"limit_write", "write", "fuse_write_1m", "http_put", NULL},
+        {"limit_read", "read", "fuse_read_1m", "http_get",
+         "It is that of reads through the page cache: those past it may be faster."},
+};
+enum { NLIMITS = sizeof limits / sizeof limits[0] };
 
 static int by_speed(const void *a, const void *b)
 {
@@ -174,8 +186,8 @@ static int ceiling_job(const struct run *r, const struct keys *k, struct json *j
         if (err)
                 return err;
         json_add_number(metrics, "cores", cpu_cores());
-        limit_json(metrics, "limit_write", "fuse_write_1m", "http_put");
-        limit_json(metrics, "limit_read", "fuse_read_1m", "http_get");
+        for (size_t i = 0; i < NLIMITS; i++)
+                limit_json(metrics, limits[i].name, limits[i].fuse, limits[i].http);
         return 0;
 }
 
@@ -187,16 +199,37 @@ static void print_block(FILE *to, double bytes)
                 fprintf(to, "%6.4g KiB", bytes / (double)KiB);
 }
 
-static void limit_line(FILE *to, const struct json *m, const char *name, const char *word,
-                       const char *fuse, const char *http)
+/* Why a limit is below what the same run measured, and what may go beyond it; "" nothing. */
+static void limit_note(const struct json *m, const struct limit *l, char *out, size_t n)
+{
+        const double limit = figure_of(m, l->name, "gb_per_s");
+        const double fuse = figure_of(m, l->fuse, "gb_per_s");
+        const double http = figure_of(m, l->http, "gb_per_s");
+
+        *out = '\0';
+        if (limit < fuse || limit < http)
+                snprintf(out, n,
+                         "The limit is below what was measured of one alone (FUSE %.2f GB/s, HTTP "
+                         "%.2f GB/s), since together they share the cores.%s%s",
+                         fuse, http, l->beyond ? " " : "", l->beyond ? l->beyond : "");
+        else if (l->beyond)
+                snprintf(out, n, "%s", l->beyond);
+}
+
+static void limit_line(FILE *to, const struct json *m, const struct limit *l)
 {
         static const char field[] = "cpu_machine_s_per_gb";
-        if (json_get(m, name))
-                fprintf(to,
-                        "limit %-5s = %g cores / (%.3f + %.3f) = %.2f GB/s (by processes %.2f)\n",
-                        word, json_number(json_get(m, "cores"), 0), figure_of(m, fuse, field),
-                        figure_of(m, http, field), figure_of(m, name, "gb_per_s"),
-                        figure_of(m, name, "gb_per_s_by_processes"));
+        char note[300];
+
+        if (!json_get(m, l->name))
+                return;
+        fprintf(to, "limit %-5s = %g cores / (%.3f + %.3f) = %.2f GB/s (by processes %.2f)\n",
+                l->word, json_number(json_get(m, "cores"), 0), figure_of(m, l->fuse, field),
+                figure_of(m, l->http, field), figure_of(m, l->name, "gb_per_s"),
+                figure_of(m, l->name, "gb_per_s_by_processes"));
+        limit_note(m, l, note, sizeof note);
+        if (*note)
+                fprintf(to, "  %s\n", note);
 }
 
 static void ceiling_table(const struct json *run, FILE *to)
@@ -222,8 +255,8 @@ static void ceiling_table(const struct json *run, FILE *to)
                 for (size_t i = 0; i < json_count(left_out); i++)
                         fprintf(to, "left out: %s: %s\n", json_name(json_at(left_out, i)),
                                 json_string(json_at(left_out, i), ""));
-                limit_line(to, m, "limit_write", "write", "fuse_write_1m", "http_put");
-                limit_line(to, m, "limit_read", "read", "fuse_read_1m", "http_get");
+                for (size_t i = 0; i < NLIMITS; i++)
+                        limit_line(to, m, &limits[i]);
         }
 }
 
@@ -242,16 +275,29 @@ static void page_row(struct doc *d, const struct json *row)
         doc_figure(d, json_number(json_get(row, "cpu_processes_s_per_gb"), 0), 3);
 }
 
-static void page_limit(struct doc *d, const struct json *m, const char *name, const char *word)
+static void page_limit(struct doc *d, const struct json *m, const struct limit *l)
 {
-        char text[128];
+        char text[500], note[300];
 
-        if (!json_get(m, name))
+        if (!json_get(m, l->name))
                 return;
+        limit_note(m, l, note, sizeof note);
         snprintf(text, sizeof text,
-                 "%.2f GB/s with the machine's CPU time, %.2f GB/s with the processes'",
-                 figure_of(m, name, "gb_per_s"), figure_of(m, name, "gb_per_s_by_processes"));
-        doc_pair(d, word, text);
+                 "%.2f GB/s with the machine's CPU time, %.2f GB/s with the processes'. %s",
+                 figure_of(m, l->name, "gb_per_s"), figure_of(m, l->name, "gb_per_s_by_processes"),
+                 note);
+        doc_pair(d, l->word, text);
+}
+
+static void ceiling_says(const struct json *run, struct buf *to)
+{
+        const struct json *m = json_get(json_at(json_get(run, "job_results"), 0), "metrics");
+
+        for (size_t i = 0; i < NLIMITS; i++)
+                if (json_get(m, limits[i].name))
+                        job_says(to, "%s: a mount can reach %.2f GB/s on %g cores.",
+                                 i ? "Load" : "Save", figure_of(m, limits[i].name, "gb_per_s"),
+                                 json_number(json_get(m, "cores"), 0));
 }
 
 static void ceiling_page(const struct json *run, struct doc *d)
@@ -286,8 +332,8 @@ static void ceiling_page(const struct json *run, struct doc *d)
         doc_table_end(d);
         doc_say(d, "What a byte that goes through FUSE and HTTP can reach, cores / (CPU-s per GB "
                    "of both):");
-        page_limit(d, m, "limit_write", "write");
-        page_limit(d, m, "limit_read", "read");
+        for (size_t i = 0; i < NLIMITS; i++)
+                page_limit(d, m, &limits[i]);
         for (size_t i = 0; i < json_count(left_out); i++)
                 doc_pair(d, "left out", json_string(json_at(left_out, i), ""));
         if (p.npoints)
@@ -301,5 +347,6 @@ const struct scenario scenario_ceiling = {
         .plan = ceiling_plan,
         .job = ceiling_job,
         .table = ceiling_table,
+        .says = ceiling_says,
         .page = ceiling_page,
 };

@@ -19,7 +19,7 @@
 #include "bench/measure/measure.h"
 #include "bench/data/preflight.h"
 #include "bench/core/run.h"
-#include "bench/report/doc.h"
+#include "bench/report/job.h"
 #include "bench/scenario/dataset/image.h"
 #include "bench/scenario/dataset/sample_source.h"
 #include "bench/scenario/dataset/sample.h"
@@ -489,15 +489,15 @@ static void datagen_table(const struct json *run, FILE *to)
         }
 }
 
-static void datagen_page(const struct json *run, struct doc *d)
+static void datagen_says(const struct json *run, struct buf *to)
 {
         const struct json *job = json_at(json_get(run, "job_results"), 0);
         const struct json *m = json_get(job, "metrics");
 
-        doc_say(d, "%.0f images in %.0f objects, %.1f MiB, were made in %.3f s.",
-                json_number(json_get(m, "samples"), 0), json_number(json_get(m, "objects"), 0),
-                json_number(json_get(m, "bytes"), 0) / (1 << 20),
-                json_number(json_get(m, "seconds"), 0));
+        job_says(to, "%.0f images in %.0f objects, %.1f MiB, were made in %.3f s.",
+                 json_number(json_get(m, "samples"), 0), json_number(json_get(m, "objects"), 0),
+                 json_number(json_get(m, "bytes"), 0) / (1 << 20),
+                 json_number(json_get(m, "seconds"), 0));
 }
 
 static const struct run_flag flags[] = {
@@ -522,5 +522,5 @@ const struct scenario scenario_datagen = {
         .plan = datagen_plan,
         .job = datagen_job,
         .table = datagen_table,
-        .page = datagen_page,
+        .says = datagen_says,
 };

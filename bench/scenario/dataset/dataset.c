@@ -297,5 +297,6 @@ const struct scenario scenario_dataset = {
         .plan = dataset_plan,
         .job = dataset_job,
         .table = dataset_table,
+        .says = dataset_says,
         .page = dataset_page,
 };

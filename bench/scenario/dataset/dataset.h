@@ -99,6 +99,7 @@ struct dataset_facts {
 /* Adds "setup" and "metrics". 0 or -ENOMEM. */
 int dataset_json(const struct dataset_facts *f, struct json *job);
 void dataset_table(const struct json *run, FILE *to);
+void dataset_says(const struct json *run, struct buf *to);
 void dataset_page(const struct json *run, struct doc *d);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "bench/scenario/dataset/dataset.h"
+#include "bench/report/job.h"
 #include "bench/report/shards_table.h"
 #include "bench/train/blas.h"
 
@@ -169,6 +170,20 @@ void dataset_table(const struct json *run, FILE *to)
                         i ? "" : "\n", label, setup(job, "address"), setup(job, "access"),
                         setup(job, "reader"), setup(job, "verified"),
                         setup(job, "page_cache_dropped"));
+        }
+}
+
+void dataset_says(const struct json *run, struct buf *to)
+{
+        const struct json *jobs = json_get(run, "job_results");
+
+        for (size_t i = 0; i < json_count(jobs); i++) {
+                const struct json *job = json_at(jobs, i);
+                char label[160];
+                if (metric(job, "samples_per_s") <= 0)
+                        continue;
+                shards_label(jobs, i, label, sizeof label);
+                job_says(to, "%s: %.0f samples a second.", label, metric(job, "samples_per_s"));
         }
 }
 

@@ -345,10 +345,10 @@ static const char *const defaults[] = {"optimizer=off", /* the suites save weigh
                                        "fsync=off",     /* and leave them to the page cache */
                                        "format=dcp", NULL};
 
-#define DCP_SCENARIO(id, title, says)                                                              \
+#define DCP_SCENARIO(id, title, about)                                                             \
         const struct scenario scenario_##id = {                                                    \
                 .name = title,                                                                     \
-                .text = says,                                                                      \
+                .text = about,                                                                     \
                 .many_ranks = true,                                                                \
                 .device = true,                                                                    \
                 .carries = true,                                                                   \
@@ -357,6 +357,7 @@ static const char *const defaults[] = {"optimizer=off", /* the suites save weigh
                 .plan = dcp_plan_job,                                                              \
                 .job = dcp_job,                                                                    \
                 .table = shards_table,                                                             \
+                .says = shards_says,                                                               \
                 .page = shards_page,                                                               \
         }
 DCP_SCENARIO(dcp, "dcp", "dcp_ddp_save under its older name.");

@@ -299,5 +299,6 @@ const struct scenario scenario_restore = {
         .plan = restore_plan,
         .job = restore_job,
         .table = shards_table,
+        .says = shards_says,
         .page = shards_page,
 };

@@ -495,5 +495,6 @@ const struct scenario scenario_mlperf = {
         .plan = plan,
         .job = work,
         .table = mlperf_table,
+        .says = shards_says,
         .page = shards_page,
 };

@@ -38,6 +38,6 @@ void dataflux_table(const struct json *run, FILE *to);
 /* What scenarios of such rounds have alike. */
 #define DATAFLUX_ROUNDS                                                                            \
         .many_ranks = true, .device = true, .dataflux = true, .formats = 1U << FORMAT_DCP,         \
-        .table = dataflux_table, .page = shards_page
+        .table = dataflux_table, .says = shards_says, .page = shards_page
 
 #endif

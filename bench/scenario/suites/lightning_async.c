@@ -51,5 +51,6 @@ const struct scenario scenario_lightning_async = {
         .plan = async_plan,
         .job = work,
         .table = table,
+        .says = async_says,
         .page = async_page,
 };

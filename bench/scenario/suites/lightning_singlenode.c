@@ -136,5 +136,6 @@ const struct scenario scenario_lightning_singlenode = {
         .plan = dataflux_plan,
         .job = work,
         .table = dataflux_table,
+        .says = shards_says,
         .page = shards_page,
 };

@@ -66,6 +66,6 @@ int torch_report(struct torch_job *j, struct json *job, struct json **suite);
 extern const char *const torch_defaults[];
 #define TORCH_EPOCHS                                                                               \
         .device = true, .defaults = torch_defaults, .plan = torch_plan_epochs,                     \
-        .table = shards_table, .page = shards_page
+        .table = shards_table, .says = shards_says, .page = shards_page
 
 #endif

@@ -373,5 +373,6 @@ const struct scenario scenario_train = {
         .plan = train_plan,
         .job = train_job,
         .table = train_table,
+        .says = train_says,
         .page = train_page,
 };

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "bench/measure/measure.h"
 #include "bench/measure/stats.h"
+#include "bench/report/job.h"
 #include "bench/report/shards_table.h"
 
 #include "base/banned.h"
@@ -255,6 +256,24 @@ void train_table(const struct json *run, FILE *to)
         }
         for (size_t j = 0; j < json_count(jobs); j++)
                 print_saves(jobs, j, to);
+}
+
+void train_says(const struct json *run, struct buf *to)
+{
+        const struct json *jobs = json_get(run, "job_results");
+
+        for (size_t j = 0; j < json_count(jobs); j++) {
+                const struct json *job = json_at(jobs, j);
+                char label[160];
+                if (of_each(job, "step_s", "median") <= 0)
+                        continue;
+                shards_label(jobs, j, label, sizeof label);
+                job_says(to, "%s: a step takes %.3f s", label, of_each(job, "step_s", "median"));
+                if (of_each(job, "save_s", "median") > 0)
+                        buf_addf(to, " and a save stalls it for %.2f s",
+                                 of_each(job, "save_blocked_s", "median"));
+                buf_addc(to, '.');
+        }
 }
 
 /* The phases of a step, of each job. */

@@ -32,6 +32,8 @@ struct train_facts {
 /* Adds "model", "setup" and "metrics". 0 or -ENOMEM. */
 int train_json(const struct train_facts *f, struct json *job);
 void train_table(const struct json *run, FILE *to);
+/* What a step takes and what saves cost, in sentences. */
+void train_says(const struct json *run, struct buf *to);
 void train_page(const struct json *run, struct doc *d);
 
 #endif
