@@ -65,6 +65,7 @@ unit_tests = \
 	%D%/test_open_intent \
 	%D%/test_fd_owners \
 	%D%/test_exit_signal \
+	%D%/test_mount_list \
 	%D%/test_proc_query \
 	%D%/test_image_crop \
 	%D%/test_inflight \
@@ -212,6 +213,8 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_open_intent_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_fd_owners_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_fd_owners_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_mount_list_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_mount_list_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_proc_query_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_proc_query_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_exit_signal_CFLAGS = $(AM_UNIT_CFLAGS)

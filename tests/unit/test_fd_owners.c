@@ -20,6 +20,7 @@
 static char name[] = "/tmp/ckptfs-holders.XXXXXX";
 static struct fd_owners *slot;
 static struct stat st;
+static struct mount_list *mounts; /* of the file */
 static int fd;
 
 static void setup(void)
@@ -27,6 +28,7 @@ static void setup(void)
         fd = mkostemp(name, O_CLOEXEC);
         ck_assert_int_ge(fd, 0);
         ck_assert_int_eq(fstat(fd, &st), 0);
+        ck_assert_ptr_nonnull(mounts = mount_list_new(st.st_dev));
         ck_assert_ptr_nonnull(fd_owners_open(&slot, getpid()));
 }
 
@@ -34,6 +36,7 @@ static void teardown(void)
 {
         fd_owners_release(&slot);
         ck_assert_ptr_null(slot);
+        mount_list_free(mounts);
         close(fd);
         unlink(name);
 }
@@ -313,12 +316,14 @@ END_TEST
 START_TEST(another_mount_is_another_file)
 {
         struct proc_fds other = {.ino = st.st_ino}, same = other;
-        struct proc_view elsewhere = {.dev = makedev(0xfff, 1)}, here = {.dev = st.st_dev};
+        struct proc_view elsewhere = {.list = mount_list_new(makedev(0xfff, 1))};
+        struct proc_view here = {.list = mounts};
         proc_fds_add(&other, &elsewhere, getpid(), false);
         ck_assert_uint_eq(other.n, 0);
         proc_fds_add(&same, &here, getpid(), false);
         ck_assert_uint_eq(same.n, 1);
         proc_view_release(&elsewhere);
+        mount_list_free(elsewhere.list);
         proc_view_release(&here);
 }
 END_TEST
@@ -359,7 +364,7 @@ START_TEST(a_process_holds_it_when_its_first_thread_has_ended)
 {
         int second = open(name, O_WRONLY | O_CLOEXEC);
         struct child c = child_without_first_thread();
-        struct proc_view view = {.dev = st.st_dev};
+        struct proc_view view = {.list = mounts};
         struct proc_fds f = {.ino = st.st_ino};
         proc_fds_add(&f, &view, c.pid, false);
         ck_assert_uint_eq(f.n, 2);
@@ -377,7 +382,7 @@ END_TEST
 START_TEST(one_view_serves_many_files)
 {
         enum { FILES = 300 };
-        struct proc_view view = {.dev = st.st_dev};
+        struct proc_view view = {.list = mounts};
         int copy[FILES];
         for (int i = 0; i < FILES; i++)
                 ck_assert_int_ge(copy[i] = open("/tmp", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600), 0);

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -62,8 +61,7 @@ void proc_view_release(struct proc_view *view)
 {
         free(view->fds);
         free(view->kin);
-        free(view->mounts);
-        *view = (struct proc_view){.dev = view->dev};
+        *view = (struct proc_view){.list = view->list};
 }
 
 enum { ROOM = 64 }; /* at first; what finds no memory stays unseen */
@@ -79,40 +77,6 @@ static struct proc_view_pid *view_pid(struct proc_view *view, pid_t pid)
         return &view->pids[view->npids++];
 }
 
-/* Whether the mount `id`, as process `pid` numbers them, is of the device: two mounts of one bucket
- * have the same inode numbers. A mount that is not in the list was taken out of it: it may be. */
-static bool read_mount(pid_t pid, unsigned long id, dev_t dev)
-{
-        char path[64];
-        snprintf(path, sizeof path, "/proc/%d/mountinfo", (int)pid);
-        CLEANUP(fclosep) FILE *f = fopen(path, "re");
-        CLEANUP(freep) char *line = NULL;
-        size_t room = 0;
-
-        while (f && getline(&line, &room, f) > 0) {
-                unsigned long its;
-                unsigned parent, maj, min;
-                if (sscanf(line, "%lu %u %u:%u ", &its, &parent, &maj, &min) == 4 && its == id)
-                        return makedev(maj, min) == dev;
-        }
-        return true;
-}
-
-/* The same, once for each mount: their numbers are the machine's. */
-static bool mount_matches(struct proc_view *view, pid_t pid, unsigned long id)
-{
-        if (!view->dev)
-                return true;
-        for (size_t i = 0; i < view->nmounts; i++)
-                if (view->mounts[i].id == id)
-                        return view->mounts[i].matches;
-        bool matches = read_mount(pid, id, view->dev);
-        if (!GROW(view->mounts, view->nmounts, view->maxmounts, ROOM))
-                view->mounts[view->nmounts++] =
-                        (struct proc_view_mount){.id = id, .matches = matches};
-        return matches;
-}
-
 /* `dir` is /proc/PID/task/TID/fdinfo. */
 static void see_fd(struct proc_view *view, pid_t pid, pid_t tid, int dir, const char *name)
 {
@@ -124,12 +88,12 @@ static void see_fd(struct proc_view *view, pid_t pid, pid_t tid, int dir, const 
         const char *mount = strstr(text, "mnt_id:");
         const char *number = strstr(text, "ino:");
         if (!flags || !mount || !number || (strtoul(flags + 6, NULL, 8) & O_ACCMODE) == O_RDONLY ||
-            !mount_matches(view, pid, strtoul(mount + 7, NULL, 10)) ||
             GROW(view->fds, view->nfds, view->maxfds, ROOM))
                 return;
         view->fds[view->nfds++] = (struct proc_view_fd){.pid = pid,
                                                         .tid = tid,
                                                         .fd = (int)strtol(name, NULL, 10),
+                                                        .mount = strtoul(mount + 7, NULL, 10),
                                                         .ino = strtoull(number + 4, NULL, 10)};
 }
 
@@ -215,6 +179,22 @@ static void add_pid(struct proc_fds *f, pid_t pid)
                 f->pids[f->npids++] = pid;
 }
 
+/* Whether the mount is that of the files that matter; asked once for each mount, and only of files
+ * that have the number: pipes and sockets have mounts that are in no list. */
+static bool mount_matches(struct proc_view *view, pid_t pid, unsigned long id)
+{
+        if (!view->list)
+                return true;
+        for (size_t i = 0; i < view->nmounts; i++)
+                if (view->mounts[i].id == id)
+                        return view->mounts[i].matches;
+        bool matches = mount_list_has(view->list, pid, id);
+        if (view->nmounts < PROC_VIEW_MOUNTS)
+                view->mounts[view->nmounts++] =
+                        (struct proc_view_mount){.id = id, .matches = matches};
+        return matches;
+}
+
 static void add_fds(struct proc_fds *f, struct proc_view *view, pid_t pid)
 {
         struct proc_view_pid *seen = view_pid(view, pid);
@@ -224,7 +204,7 @@ static void add_fds(struct proc_fds *f, struct proc_view *view, pid_t pid)
         seen->has_fds = true;
         for (size_t i = 0; i < view->nfds && f->n < PROC_FDS_MAX; i++) {
                 const struct proc_view_fd *fd = &view->fds[i];
-                if (fd->pid != pid || fd->ino != f->ino)
+                if (fd->pid != pid || fd->ino != f->ino || !mount_matches(view, pid, fd->mount))
                         continue;
                 f->v[f->n++] = (struct proc_fds_one){.pid = pid, .tid = fd->tid, .fd = fd->fd};
         }

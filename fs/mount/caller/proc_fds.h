@@ -22,27 +22,31 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { PROC_FDS_MAX = 1024, PROC_FDS_PIDS = 1024 };
+#include "mount/caller/mount_list.h"
+
+enum { PROC_FDS_MAX = 1024, PROC_FDS_PIDS = 1024, PROC_VIEW_MOUNTS = 8 };
 
 /* What was seen of processes: each is looked at once, so that several files are looked for at the
- * price of one. It tells of some time between its beginning, all zero but for `dev`, and now. */
+ * price of one. It tells of some time between its beginning, all zero but for `list`, and now. */
 struct proc_view {
-        dev_t dev; /* of the files that matter, 0: any */
+        struct mount_list *list; /* the mounts of the files that matter: two mounts of one bucket
+                                    have the same inode numbers; NULL: any */
         size_t nfds, maxfds;
         struct proc_view_fd {
                 pid_t pid, tid; /* the process, and a thread of it that has them */
                 int fd;
+                unsigned long mount;
                 ino_t ino;
-        } * fds; /* open for writing, on the device */
+        } * fds; /* open for writing, on any mount */
         size_t nkin, maxkin;
         struct proc_view_kin {
                 pid_t pid, child;
         } * kin;
-        size_t nmounts, maxmounts;
+        size_t nmounts;
         struct proc_view_mount {
                 unsigned long id;
                 bool matches;
-        } * mounts; /* whether they are of the device */
+        } mounts[PROC_VIEW_MOUNTS]; /* whether they are in the list */
         size_t npids;
         struct proc_view_pid {
                 pid_t pid;

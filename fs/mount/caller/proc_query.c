@@ -23,7 +23,7 @@ enum {
 };
 
 struct proc_queries {
-        dev_t dev;
+        struct mount_list *mounts;
         struct mutex mtx;
         pthread_cond_t work, tick, drained;
         struct {
@@ -70,6 +70,7 @@ static void leave_and_unlock(struct proc_queries *k) RELEASE(&k->mtx)
         pthread_cond_destroy(&k->tick);
         pthread_cond_destroy(&k->drained);
         mutex_destroy(&k->mtx);
+        mount_list_free(k->mounts);
         free(k);
 }
 
@@ -115,7 +116,7 @@ static bool see_locked(struct proc_queries *k, struct proc_query *l, struct proc
 /* Serves what is queued until there is nothing more, or another goes on. */
 static void serve_locked(struct proc_queries *k) REQUIRES(&k->mtx)
 {
-        struct proc_view view = {.dev = k->dev};
+        struct proc_view view = {.list = k->mounts};
         bool mine = true;
 
         while (mine && (k->locked.batch || k->locked.queue)) {
@@ -222,7 +223,11 @@ struct proc_queries *proc_queries_start(dev_t dev)
 
         if (!k)
                 return NULL;
-        k->dev = dev;
+        k->mounts = mount_list_new(dev);
+        if (!k->mounts) {
+                free(k);
+                return NULL;
+        }
         mutex_init(&k->mtx, LOCK_PROC_QUERIES);
         pthread_condattr_init(&attr);
         pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
