@@ -121,6 +121,21 @@ uint64_t crc64nvme_combine(uint64_t crc_a, uint64_t crc_b, uint64_t len_b)
         return combine(&crc64nvme_field, crc_a, crc_b, len_b);
 }
 
+static EVP_MD *own_sha256;
+
+static void fetch_sha256(void)
+{
+        own_sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+}
+
+/* Fetched once: EVP_sha256() is looked up again each time it is used. Never freed. */
+static const EVP_MD *sha256_kind(void)
+{
+        static pthread_once_t once = PTHREAD_ONCE_INIT;
+        pthread_once(&once, fetch_sha256);
+        return own_sha256;
+}
+
 /* OpenSSL fails only without memory; zeros then make a digest that matches nothing. */
 static void digest(const EVP_MD *kind, const void *p, size_t n, uint8_t *out, size_t len)
 {
@@ -144,7 +159,7 @@ static void fetch_md5(void)
 
 void sha256(const void *p, size_t n, uint8_t out[SHA256_LEN])
 {
-        digest(EVP_sha256(), p, n, out, SHA256_LEN);
+        digest(sha256_kind(), p, n, out, SHA256_LEN);
 }
 
 void sha1(const void *p, size_t n, uint8_t out[SHA1_LEN])

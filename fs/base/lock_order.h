@@ -36,6 +36,7 @@ enum lock_rank {
         LOCK_RATE,
         LOCK_S3_REGION,
         LOCK_CREDENTIALS,
+        LOCK_SIGN_CACHE,
         /* what any of them uses */
         LOCK_POOL,
         LOCK_LOG

@@ -29,14 +29,20 @@
                 "Host", "example.amazonaws.com"                                                    \
         }
 
-static const struct sign_key s3_key = {"AKIAIOSFODNN7EXAMPLE",
-                                       "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "us-east-1",
-                                       "s3", NULL};
-static const struct sign_key suite_key = {"AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
-                                          "us-east-1", "service", NULL};
+static const struct sign_key s3_key = {.access = "AKIAIOSFODNN7EXAMPLE",
+                                       .secret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+                                       .region = "us-east-1",
+                                       .service = "s3"};
+static const struct sign_key suite_key = {.access = "AKIDEXAMPLE",
+                                          .secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
+                                          .region = "us-east-1",
+                                          .service = "service"};
 static const struct sign_key token_key = {
-        "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "us-east-1", "service",
-        "6e86291e8372ff2a2260956d9b8aae1d763fbf315fa00fa31553b73ebf194267"};
+        .access = "AKIDEXAMPLE",
+        .secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
+        .region = "us-east-1",
+        .service = "service",
+        .token = "6e86291e8372ff2a2260956d9b8aae1d763fbf315fa00fa31553b73ebf194267"};
 
 static const struct {
         const char *name;
@@ -249,6 +255,45 @@ START_TEST(signs_as_the_vendor_published)
 }
 END_TEST
 
+/* The signature of a request whose key differs in one thing from the one before. */
+static void expect_same(const struct sign_request *req, struct sign_key key, time_t when,
+                        struct sign_cache *cache)
+{
+        CLEANUP(buf_release) struct buf kept = BUF_INIT, anew = BUF_INIT;
+        char date[SIGN_DATE_LEN];
+
+        key.cache = NULL;
+        ck_assert_int_eq(sign_v4(req, &key, when, date, &anew), 0);
+        key.cache = cache;
+        for (int i = 0; i < 2; i++) {
+                ck_assert_int_eq(sign_v4(req, &key, when, date, &kept), 0);
+                ck_assert_str_eq(kept.p, anew.p);
+                kept.len = 0;
+        }
+}
+
+START_TEST(a_key_that_is_kept_signs_for_its_own_scope_alone)
+{
+        struct sign_request req = request_of(0);
+        struct sign_key key = s3_key;
+        struct sign_cache cache;
+        const time_t day = 86400;
+
+        sign_cache_init(&cache);
+        expect_same(&req, key, 0, &cache);
+        expect_same(&req, key, day - 1, &cache);
+        expect_same(&req, key, day, &cache);
+        key.secret = "another";
+        expect_same(&req, key, day, &cache);
+        key.region = "eu-west-1";
+        expect_same(&req, key, day, &cache);
+        key.service = "s3express";
+        expect_same(&req, key, day, &cache);
+        expect_same(&req, s3_key, 0, &cache);
+        sign_cache_release(&cache);
+}
+END_TEST
+
 /* The request of vector i as a server receives it: with date, token and a header of a proxy. */
 static struct sign_request received_of(int i, struct uri_pair headers[8])
 {
@@ -361,7 +406,8 @@ END_TEST
 START_TEST(googles_scheme_has_names_of_its_own)
 {
         CLEANUP(buf_release) struct buf auth = BUF_INIT;
-        static const struct sign_key key = {"GOOG1E", "secret", "auto", "storage", NULL};
+        static const struct sign_key key = {
+                .access = "GOOG1E", .secret = "secret", .region = "auto", .service = "storage"};
         struct uri_pair headers[] = {{"host", "h"}, {"x-goog-date", NULL}};
         struct sign_request req = {.method = "GET",
                                    .path = "/b/o",
@@ -392,6 +438,7 @@ int main(void)
         const int n = sizeof vectors / sizeof *vectors;
         tcase_add_loop_test(t, signs_as_the_vendor_published, 0, n);
         tcase_add_loop_test(t, verifies_what_was_signed_and_nothing_else, 0, n);
+        tcase_add_test(t, a_key_that_is_kept_signs_for_its_own_scope_alone);
         tcase_add_test(t, a_broken_authorization_is_refused);
         tcase_add_test(t, a_claim_names_its_parts);
         tcase_add_test(t, parameters_sort_by_encoded_name_before_value);

@@ -163,27 +163,82 @@ static int canonical_request(struct buf *b, const struct sign_request *req,
         return buf_addf(b, "\n%s", req->payload_hash);
 }
 
-static int signing_key(const struct sign_scheme *scheme, const char *secret, const char *day,
-                       const char *region, const char *service, uint8_t key[SHA256_LEN])
+/* --- the key of the day ------------------------------------------------------------------------
+ */
+
+void sign_cache_init(struct sign_cache *c)
 {
-        struct buf first = BUF_INIT;
-        int err = buf_addf(&first, "%s%s", scheme->prefix, secret);
-        if (!err) {
-                hmac_sha256(first.p, first.len, day, strlen(day), key);
-                hmac_sha256(key, SHA256_LEN, region, strlen(region), key);
-                hmac_sha256(key, SHA256_LEN, service, strlen(service), key);
-                hmac_sha256(key, SHA256_LEN, scheme->end, strlen(scheme->end), key);
-        }
+        *c = (struct sign_cache){0};
+        mutex_init(&c->mtx, LOCK_SIGN_CACHE);
+}
+
+void sign_cache_release(struct sign_cache *c)
+{
+        mutex_destroy(&c->mtx);
+        explicit_bzero(c, sizeof *c);
+}
+
+/* What a signing key is made of. */
+struct scope {
+        const struct sign_scheme *scheme;
+        const char *secret, *day, *region, *service;
+        struct sign_cache *cache;
+};
+
+static void derive(const struct scope *s, const struct buf *first, uint8_t key[SHA256_LEN])
+{
+        hmac_sha256(first->p, first->len, s->day, strlen(s->day), key);
+        hmac_sha256(key, SHA256_LEN, s->region, strlen(s->region), key);
+        hmac_sha256(key, SHA256_LEN, s->service, strlen(s->service), key);
+        hmac_sha256(key, SHA256_LEN, s->scheme->end, strlen(s->scheme->end), key);
+}
+
+/* The same from the cache, if it is there. `parts` holds all that it is made of, behind `first`. */
+static void derive_cached(const struct scope *s, const struct buf *first, const struct buf *parts,
+                          uint8_t key[SHA256_LEN])
+{
+        struct sign_cache *c = s->cache;
+        uint8_t of[SHA256_LEN];
+
+        sha256(parts->p, parts->len, of);
+        mutex_lock(&c->mtx);
+        bool hit = !memcmp(c->locked.of, of, sizeof of);
+        if (hit)
+                memcpy(key, c->locked.key, SHA256_LEN);
+        mutex_unlock(&c->mtx);
+        if (hit)
+                return;
+        derive(s, first, key);
+        mutex_lock(&c->mtx);
+        memcpy(c->locked.of, of, sizeof of);
+        memcpy(c->locked.key, key, SHA256_LEN);
+        mutex_unlock(&c->mtx);
+}
+
+static int signing_key(const struct scope *s, uint8_t key[SHA256_LEN])
+{
+        struct buf first = BUF_INIT, parts = BUF_INIT;
+        int err = buf_addf(&first, "%s%s", s->scheme->prefix, s->secret);
+
+        if (!err && s->cache)
+                err = buf_addf(&parts, "%s\n%s\n%s\n%s", first.p, s->day, s->region, s->service);
+        if (!err && s->cache)
+                derive_cached(s, &first, &parts, key);
+        else if (!err)
+                derive(s, &first, key);
         explicit_bzero(first.p, first.len);
+        explicit_bzero(parts.p, parts.len);
         buf_release(&first);
+        buf_release(&parts);
         return err;
 }
 
-/* The signature of the request with these headers, in hexadecimal. `day` begins `date`. */
-static int compute(const struct sign_scheme *scheme, const struct sign_request *req,
-                   const struct header_set *set, const char *date, const char *day,
-                   const char *region, const char *service, const char *secret,
-                   char out[2 * SHA256_LEN + 1])
+/* --- the signature -----------------------------------------------------------------------------
+ */
+
+/* The signature of the request with these headers, in hexadecimal. The day begins `date`. */
+static int compute(const struct scope *s, const struct sign_request *req,
+                   const struct header_set *set, const char *date, char out[2 * SHA256_LEN + 1])
 {
         CLEANUP(buf_release) struct buf canonical = BUF_INIT;
         CLEANUP(buf_release) struct buf to_sign = BUF_INIT;
@@ -195,10 +250,10 @@ static int compute(const struct sign_scheme *scheme, const struct sign_request *
                 return err;
         sha256(canonical.p, canonical.len, hash);
         hex_encode(hash, sizeof hash, hex);
-        err = buf_addf(&to_sign, "%s\n%s\n%s/%s/%s/%s\n%s", scheme->algorithm, date, day, region,
-                       service, scheme->end, hex);
+        err = buf_addf(&to_sign, "%s\n%s\n%s/%s/%s/%s\n%s", s->scheme->algorithm, date, s->day,
+                       s->region, s->service, s->scheme->end, hex);
         if (!err)
-                err = signing_key(scheme, secret, day, region, service, key);
+                err = signing_key(s, key);
         if (err)
                 return err;
         hmac_sha256(key, sizeof key, to_sign.p, to_sign.len, hash);
@@ -234,8 +289,9 @@ int sign_v4(const struct sign_request *req, const struct sign_key *key, time_t w
         if (key->token && key->token[0] && !find_header(req, scheme->token))
                 header_set_add(&set, &token_header);
 
-        int err = compute(scheme, req, &set, date, day, key->region, key->service, key->secret,
-                          signature);
+        const struct scope scope = {scheme,      key->secret,  day,
+                                    key->region, key->service, key->cache};
+        int err = compute(&scope, req, &set, date, signature);
         if (err)
                 return err;
         buf_addf(auth, "%s Credential=%s/%s/%s/%s/%s, SignedHeaders=", scheme->algorithm,
@@ -370,10 +426,11 @@ int sign_v4_verify(const struct sign_request *req, const struct sign_claim *clai
         if (!list_has(claim->signed_headers, "host") ||
             !list_has(claim->signed_headers, claim->scheme->date))
                 return -EACCES;
+        const struct scope scope = {claim->scheme, secret,         claim->day,
+                                    claim->region, claim->service, NULL};
         int err = select_signed(req, claim->signed_headers, &set);
         if (!err)
-                err = compute(claim->scheme, req, &set, date->value, claim->day, claim->region,
-                              claim->service, secret, signature);
+                err = compute(&scope, req, &set, date->value, signature);
         if (err)
                 return err;
         return same_text(claim->signature, signature) ? 0 : -EACCES;

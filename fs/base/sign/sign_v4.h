@@ -9,9 +9,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/digest.h"
+#include "base/mutex.h"
 #include "base/text/uri.h"
 
 #define SIGN_UNSIGNED_PAYLOAD "UNSIGNED-PAYLOAD"
@@ -35,9 +38,21 @@ struct sign_request {
         const struct sign_scheme *scheme; /* to sign by; NULL: AWS4, with x-amz-date */
 };
 
+/* Keeps the key that a secret gives for a day, a region and a service: four of the five HMACs of a
+ * signature, which are the same for each request of the day. It replaces the one before. */
+struct sign_cache {
+        struct mutex mtx;
+        struct {
+                uint8_t of[SHA256_LEN], key[SHA256_LEN]; /* `of`: a digest of what it is made of */
+        } locked GUARDED_BY(&mtx);
+};
+void sign_cache_init(struct sign_cache *c);
+void sign_cache_release(struct sign_cache *c); /* and wipes it */
+
 struct sign_key {
         const char *access, *secret, *region, *service;
-        const char *token; /* session token, NULL or "" when there is none */
+        const char *token;        /* session token, NULL or "" when there is none */
+        struct sign_cache *cache; /* NULL: the key of the day is derived anew */
 };
 
 /* "20130524T000000Z" */

@@ -125,7 +125,11 @@ int cred_aws_sign(struct cred_call *c, const struct cred *with, const char *regi
                                               sizeof headers / sizeof *headers - 1),
                 .payload_hash = hash,
         };
-        struct sign_key key = {with->access, with->secret, region, service, with->token};
+        struct sign_key key = {.access = with->access,
+                               .secret = with->secret,
+                               .region = region,
+                               .service = service,
+                               .token = with->token};
         int err = sign_v4(&req, &key, time(NULL), date, &auth);
         cred_call_header(c, "x-amz-date", date);
         if (with->token)

@@ -107,7 +107,11 @@ static int sign(const struct cred *keys, const char *region, const char *audienc
                 .nheaders = keys->token ? 3 : 2,
                 .payload_hash = SIGN_EMPTY_PAYLOAD,
         };
-        const struct sign_key key = {keys->access, keys->secret, region, "sts", keys->token};
+        const struct sign_key key = {.access = keys->access,
+                                     .secret = keys->secret,
+                                     .region = region,
+                                     .service = "sts",
+                                     .token = keys->token};
         int err = sign_v4(&req, &key, time(NULL), date, &auth);
         return err ? err : describe(url, headers, req.nheaders, date, auth.p, token);
 }

@@ -35,7 +35,10 @@ int gcs_xml_sign(const struct store_kind *k, struct op *op, struct gcs_msg *m,
                 [HTTP_POST] = "POST", [HTTP_PATCH] = "PATCH", [HTTP_DELETE] = "DELETE",
         };
         CLEANUP(buf_release) struct buf auth = BUF_INIT;
-        const struct sign_key key = {cred->access, cred->secret, "auto", "storage", NULL};
+        const struct sign_key key = {.access = cred->access,
+                                     .secret = cred->secret,
+                                     .region = "auto",
+                                     .service = "storage"};
         char date[SIGN_DATE_LEN];
         size_t given = m->nheader;
 

@@ -23,6 +23,7 @@ static void s3_close(struct store_kind *k)
         free(k->endpoint);
         free(k->base);
         mutex_destroy(&k->mtx);
+        sign_cache_release(&k->sign_cache);
         free(k);
 }
 
@@ -101,6 +102,7 @@ static int s3_open(const struct store_config *cfg, const struct store_place *pla
         if (!k)
                 return -ENOMEM;
         mutex_init(&k->mtx, LOCK_S3_REGION);
+        sign_cache_init(&k->sign_cache);
         if (!(k->bucket = strdup(place->bucket)))
                 return -ENOMEM;
         char of_arn[S3_REGION_MAX] = "";

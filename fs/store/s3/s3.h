@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/mutex.h"
+#include "base/sign/sign_v4.h"
 #include "base/text/uri.h"
 #include "store/cred/cred.h"
 #include "store/core/customer_key.h"
@@ -42,6 +43,7 @@ struct store_kind {
                                                such at all, or of the parts of uploads together */
         bool wants_sums;                    /* atomic: the server asked for one */
         enum s3_minds minds[S3_CONDITIONS]; /* atomic */
+        struct sign_cache sign_cache;
         struct mutex mtx;
         struct {
                 char region[S3_REGION_MAX];

@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/mutex.h"
-#include "base/sign/sign_v4.h"
 #include "base/banned.h"
 
 void s3_msg_release(struct s3_msg *m)
@@ -176,8 +175,11 @@ static int sign_and_add(struct store_kind *k, struct op *op, struct s3_msg *m, c
                 http_header(&op->rq, m->header[i].name, m->header[i].value);
         if (cred.kind == CRED_ANONYMOUS)
                 return op->rq.headers.failed ? -ENOMEM : 0;
-        struct sign_key key = {cred.access, cred.secret, region, k->session ? "s3express" : "s3",
-                               NULL}; /* the token is among the headers */
+        struct sign_key key = {.access = cred.access, /* the token is among the headers */
+                               .secret = cred.secret,
+                               .region = region,
+                               .service = k->session ? "s3express" : "s3",
+                               .cache = &k->sign_cache};
         time_t now = time(NULL) + __atomic_load_n(&k->skew_s, __ATOMIC_RELAXED);
         err = sign_v4(&req, &key, now, date, &auth);
         if (err)
