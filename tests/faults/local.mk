@@ -21,6 +21,7 @@ fault_tests = \
 	%D%/rename_dir.sh \
 	%D%/rename_dir_between.sh \
 	%D%/rename_held.sh \
+	%D%/rename_sent_held.sh \
 	%D%/short_pages.sh \
 	%D%/spill_full.sh \
 	%D%/spill_readonly.sh \
@@ -44,6 +45,7 @@ fault_gs_tests = \
 	%D%/gs/rename.sh \
 	%D%/gs/rename_dir.sh \
 	%D%/gs/rename_held.sh \
+	%D%/gs/rename_sent_held.sh \
 	%D%/gs/short_pages.sh \
 	%D%/gs/write.sh \
 	%D%/gs/write_fails.sh \

@@ -33,6 +33,7 @@ static struct mount_key {
         unsigned held;
         char name[8];
         bool alone;
+        char passes[STORE_ETAG_MAX]; /* there, on its way to another name */
 } mount_key;
 
 static inline int lock(void *owner, const char *name, bool alone, struct waiter *w,
@@ -52,6 +53,15 @@ static inline void unlock(void *owner, struct key_lock *l)
         (void)owner;
         ck_assert_ptr_eq(l, &mount_key);
         ck_assert_uint_eq(mount_key.held--, 1);
+}
+
+static inline void passes(void *owner, const char *key, const char *etag)
+{
+        (void)owner;
+        ck_assert_str_eq(mount_key.name, key);
+        ck_assert(mount_key.alone && mount_key.held);
+        ck_assert(!etag == (*mount_key.passes != 0));
+        snprintf(mount_key.passes, sizeof mount_key.passes, "%s", etag ? etag : "");
 }
 
 static inline void key_is_free(void)
@@ -105,6 +115,7 @@ static inline void setup(void)
                 .resident = 32 * MI,
                 .lock = lock,
                 .unlock = unlock,
+                .passes = passes,
                 .meta = meta,
                 .published = published,
                 .gone = is_gone,

@@ -213,9 +213,12 @@ START_TEST(a_renamed_upload_is_moved)
 {
         caps |= STORE_CAP_RENAME;
         send_two_parts_to_b();
+        ck_assert_str_eq(mount_key.passes, "");
         answer("complete ", 0);
         is(COMMIT_MOVING);
+        ck_assert_str_ne(mount_key.passes, "");
         answer("rename to b", 0);
+        ck_assert_str_eq(mount_key.passes, "");
         ends(0);
 }
 END_TEST
@@ -227,7 +230,9 @@ START_TEST(a_renamed_upload_is_copied_then_removed)
         is(COMMIT_MOVING);
         answer("copy to b", 0);
         is(COMMIT_REMOVING);
+        ck_assert_str_ne(mount_key.passes, "");
         answer("delete a", 0);
+        ck_assert_str_eq(mount_key.passes, "");
         ends(0);
 }
 END_TEST
@@ -239,6 +244,7 @@ START_TEST(a_move_that_fails_is_undone)
         answer("copy to b", -EACCES);
         is(COMMIT_REMOVING);
         answer("delete a", 0);
+        ck_assert_str_eq(mount_key.passes, "");
         ends(-EACCES);
 }
 END_TEST

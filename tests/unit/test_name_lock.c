@@ -59,8 +59,7 @@ static void teardown(void)
         }
         ck_assert_uint_eq(m.names.exclusive, 0);
         ck_assert(!waiters_any(&m.names.waiting));
-        for (size_t i = 0; i < MOUNT_KEY_BUCKETS; i++)
-                ck_assert_ptr_null(m.names.keys[i].first);
+        ck_assert(!m.names.alone.first && !m.names.beside.first);
         tree_free(m.tree);
         spill_free(env.spill);
         pool_free(env.pool);
@@ -496,6 +495,75 @@ START_TEST(renames_that_swap_names_and_commits_by_way_of_them_all_end)
 }
 END_TEST
 
+START_TEST(a_directory_waits_for_a_commit_that_goes_by_way_of_what_is_in_it)
+{
+        lock_key(&k1, "a/b/gone", true);
+        lock_key(&k2, "a/bc", true);
+        exclude(&one, a, "b");
+        exclude(&two, tree_root(m.tree), "c");
+        ck_assert(!one.held && two.held);
+        lock_key(&k3, "c/x/y", true);
+        lock_key(&k4, "a/x", false);
+        ck_assert(!k3.held && k4.held);
+        drop_key(&k1);
+        ck_assert(one.held);
+        drop(&two);
+        ck_assert(k3.held);
+        drop(&one);
+        drop_key(&k2);
+        drop_key(&k3);
+        drop_key(&k4);
+}
+END_TEST
+
+static enum passing passing(const char *key, const char *etag, struct waiter *w)
+{
+        return name_lock_passing(&m, key, etag, w);
+}
+
+START_TEST(what_passes_a_key_is_told_from_what_others_put_there)
+{
+        struct key looks = {.waiter.ready = key_is_locked}, again = looks, end = looks;
+
+        ck_assert_int_eq(passing("a/old", "e1", NULL), PASSES_NOT);
+        lock_key(&k1, "a/old", true);
+        lock_key(&k2, "a/old", true); /* waits, and has nothing there */
+        ck_assert_int_eq(passing("a/old", "e1", &looks.waiter), PASSES_MAYBE);
+        ck_assert_int_eq(passing("a/other", "e1", NULL), PASSES_NOT);
+        name_lock_passes(&m, "a/old", "e1");
+        ck_assert(looks.held);
+        ck_assert_int_eq(passing("a/old", "e1", NULL), PASSES);
+        ck_assert_int_eq(passing("a/old", "e2", NULL), PASSES_NOT);
+        name_lock_passes(&m, "a/old", NULL);
+        ck_assert_int_eq(passing("a/old", "e1", NULL), PASSES_NOT);
+        drop_key(&k1);
+        ck_assert_int_eq(passing("a/old", "e1", &again.waiter), PASSES_MAYBE);
+        ck_assert_int_eq(passing("a/old", "e1", &end.waiter), PASSES_MAYBE);
+        drop_key(&k2); /* it failed */
+        ck_assert(again.held && end.held);
+        ck_assert_int_eq(passing("a/old", "e1", NULL), PASSES_NOT);
+}
+END_TEST
+
+/* What the store was asked before an object left its first name says nothing of now, and a node
+ * that another host's object had there before is out of date. */
+START_TEST(replies_from_before_an_object_has_passed_are_old)
+{
+        int64_t before = tree_now_ns();
+
+        lock_key(&k1, "a/g", true);
+        ck_assert(g->hashed);
+        name_lock_passes(&m, "a/g", "e1");
+        ck_assert(!g->hashed && !g->unlinked);
+        name_lock_passes(&m, "a/g", NULL);
+        drop_key(&k1);
+        tree_lock(m.tree);
+        ck_assert_int_eq(tree_removed_since_locked(m.tree, a, "g", before), REMOVED);
+        ck_assert_int_eq(tree_removed_since_locked(m.tree, a, "g", tree_now_ns()), NOT_REMOVED);
+        tree_unlock(m.tree);
+}
+END_TEST
+
 START_TEST(a_thousand_that_wait_for_a_key_are_told_in_their_order)
 {
         struct key *v = calloc(MANY, sizeof *v);
@@ -654,6 +722,9 @@ int main(void)
         tcase_add_test(t, nobody_overtakes_one_that_waits_to_have_a_key_alone);
         tcase_add_test(t, names_wait_for_a_commit_that_goes_by_way_of_them);
         tcase_add_test(t, renames_that_swap_names_and_commits_by_way_of_them_all_end);
+        tcase_add_test(t, a_directory_waits_for_a_commit_that_goes_by_way_of_what_is_in_it);
+        tcase_add_test(t, what_passes_a_key_is_told_from_what_others_put_there);
+        tcase_add_test(t, replies_from_before_an_object_has_passed_are_old);
         tcase_add_test(t, a_thousand_that_wait_for_a_key_are_told_in_their_order);
         tcase_add_test(t, a_thousand_that_wait_are_told_in_their_order);
         tcase_add_test(t, a_thousand_that_share_do_not_starve_one_that_excludes);

@@ -36,7 +36,7 @@ enum { LISTED_ASK, LISTED_ASSUME };
 enum { PRIVILEGES_DROP, PRIVILEGES_KEEP };
 enum { CLOSE_TO_OPEN, STRICT };
 
-enum { MOUNT_SENT_BACK = 64, MOUNT_PROGRAMS = 32, MOUNT_KEY_BUCKETS = 256 };
+enum { MOUNT_SENT_BACK = 64, MOUNT_PROGRAMS = 32 };
 
 /* How a program reads; op_read_cache.c's. */
 struct mount_program {
@@ -62,10 +62,11 @@ struct mount {
         struct fuse_session *session;          /* NULL until it stands */
         struct requests *requests;             /* not answered yet; the session's */
         struct {
-                struct waiters waiting;              /* in the order in which they asked */
-                unsigned exclusive;                  /* locks that are, held or not */
-                struct list keys[MOUNT_KEY_BUCKETS]; /* that are locked, or waited for */
-        } names;                                     /* see name_lock.h; tree's lock */
+                struct waiters waiting;    /* in the order in which they asked */
+                unsigned exclusive;        /* locks that are, held or not */
+                struct list alone, beside; /* locks of keys, held or waited for */
+                uint64_t turns;            /* counts them */
+        } names;                           /* see name_lock.h; tree's lock */
         struct {
                 pid_t v[MOUNT_SENT_BACK]; /* threads, or 0 */
                 unsigned n, next;

@@ -75,6 +75,7 @@ int mount_init(struct mount *m, struct store *store)
                 .owner = m,
                 .lock = node_writer_lock,
                 .unlock = node_writer_unlock,
+                .passes = node_writer_passes,
                 .meta = node_writer_meta,
                 .published = node_writer_published,
                 .gone = node_writer_gone,

@@ -22,6 +22,7 @@ struct lookup {
         int64_t begun; /* when the store was asked first */
         bool again;
         struct name_lock lock;
+        struct waiter passed; /* what was found may be on its way to another name */
         struct lookup *next;  /* of those that wait for one ahead, or of those that begin */
         struct lookup *waits; /* of one ahead: who has asked for the same since */
         struct lookup *flying_next;

@@ -142,6 +142,11 @@ void node_writer_unlock(void *mount, struct key_lock *l)
         name_lock_published(mount, l);
 }
 
+void node_writer_passes(void *mount, const char *key, const char *etag)
+{
+        name_lock_passes(mount, key, etag);
+}
+
 int node_writer_meta(void *mount, void *node, bool early, struct store_meta *meta)
 {
         return attr_sync_meta(mount, node, early, meta);

@@ -192,6 +192,7 @@ struct op_ask {
         bool looks;         /* the caller is content with another version: for who stats */
         struct waiter idle; /* the rest is op_ask()'s */
         struct name_lock lock;
+        struct waiter passed;
         uint64_t place; /* of the node, when the store was asked */
         bool opens, again;
         unsigned asked; /* how often, for an open */

@@ -61,8 +61,10 @@ struct filling {
         struct asking *asks; /* for the attributes of this many: */
         unsigned nasks, most;
         atomic_uint left;
-        uint64_t limit; /* no entry from here on was looked at */
-        size_t guess;   /* bytes that the entries before it take */
+        uint64_t limit;       /* no entry from here on was looked at */
+        char *passes;         /* a key, of which more is to be known, see name_lock.h; or NULL */
+        struct waiter passed; /* told then */
+        size_t guess;         /* bytes that the entries before it take */
 };
 
 struct asking {
@@ -253,6 +255,25 @@ static mode_t listed_type_locked(const struct mount *m, struct node *dir,
         return le->size >= PATH_MAX || m->params.listed_attrs == LISTED_ASSUME ? S_IFREG : 0;
 }
 
+/* Whether what was listed is on its way to another name, see name_lock.h. */
+static enum passing passing_locked(struct filling *f, const struct list_entry *le)
+        REQUIRES(tree_mutex)
+{
+        bool any = !le->dir && name_lock_any_passes_locked(f->m);
+        CLEANUP(freep) char *dir = any ? tree_key_locked(f->d->node) : NULL, *key = NULL;
+
+        if (!dir)
+                return PASSES_NOT;
+        if (asprintf(&key, "%s%s", dir, le->name) < 0) {
+                key = NULL;
+                return PASSES_NOT;
+        }
+        enum passing passing = name_lock_passing_locked(f->m, key, le->etag, NULL);
+        if (passing == PASSES_MAYBE && !f->passes)
+                f->passes = TAKE_PTR(key);
+        return passing;
+}
+
 /* A name of the store; with plus the kernel gets a reference to its node. */
 static bool add_stored(void *arg, const struct list_entry *le)
 {
@@ -283,7 +304,13 @@ static bool add_stored(void *arg, const struct list_entry *le)
         struct node *n = tree_find_locked(f->m->tree, f->d->node, le->name);
         enum removed removed =
                 tree_removed_since_locked(f->m->tree, f->d->node, le->name, le->asked_ns);
-        if (removed == REMOVED) { /* deleted since the store was asked */
+        enum passing passing = passing_locked(f, le);
+        if (passing == PASSES_MAYBE) { /* the reply ends before it, or waits */
+                tree_unlock(f->m->tree);
+                f->full = true;
+                return false;
+        }
+        if (removed == REMOVED || passing == PASSES) { /* gone since the store was asked */
                 tree_unlock(f->m->tree);
                 f->off++;
                 return true;
@@ -380,6 +407,7 @@ static void filling_end(struct filling *f, int err)
 {
         forget_asked(f);
         free(f->asks);
+        free(f->passes);
         if (err && !f->used)
                 fuse_reply_err(f->req, -err);
         else if (fuse_reply_buf(f->req, f->buf, f->used))
@@ -410,7 +438,8 @@ static bool note_unknown(void *arg, const struct list_entry *le)
         tree_lock(f->m->tree);
         const struct node *known = tree_find_locked(f->m->tree, f->d->node, le->name);
         bool past = tree_removed_since_locked(f->m->tree, f->d->node, le->name, le->asked_ns) >
-                    MAYBE_REMOVED;
+                            MAYBE_REMOVED ||
+                    passing_locked(f, le) != PASSES_NOT;
         if (!past && (!known || (!is_of_locked(known, le) && !known->file))) {
                 struct node *node = tree_enter_locked(f->m->tree, f->d->node, le->name, &info);
                 if (node)
@@ -421,11 +450,26 @@ static bool note_unknown(void *arg, const struct list_entry *le)
         return true;
 }
 
+static void entries_known(struct filling *f);
+
+static void entry_passed(struct waiter *w)
+{
+        entries_known(CONTAINER_OF(w, struct filling, passed));
+}
+
 static void entries_known(struct filling *f)
 {
         bool end = false;
 
+        free(TAKE_PTR(f->passes));
+        f->full = false;
+        f->passed.ready = entry_passed;
         listing_each(f->d->listing, f->off - DOTS, add_stored, f, &end);
+        if (f->passes && !f->used) {
+                if (name_lock_passing(f->m, f->passes, "", &f->passed) != PASSES_MAYBE)
+                        waiter_run(&f->passed, 0);
+                return;
+        }
         if (!end && !f->used && !f->full) { /* nothing would be the end of the directory */
                 f->wait.index = f->off - DOTS;
                 listing_want(f->d->listing, &f->wait);

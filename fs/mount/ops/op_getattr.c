@@ -160,12 +160,37 @@ static bool ask_waits(struct op_ask *a)
         return moved;
 }
 
+static void ask_passed(struct waiter *w)
+{
+        op_ask(CONTAINER_OF(w, struct op_ask, passed));
+}
+
+/* Whether what was found is on its way to another name, see name_lock.h. */
+static enum passing ask_passing(struct op_ask *a, const struct store_object *obj)
+{
+        enum passing passing = PASSES_NOT;
+
+        a->passed.ready = ask_passed;
+        tree_lock(a->m->tree);
+        bool any = name_lock_any_passes_locked(a->m) && a->n->hashed;
+        CLEANUP(freep) char *key = any ? tree_key_locked(a->n) : NULL;
+        if (key)
+                passing = name_lock_passing_locked(a->m, key, obj->etag, &a->passed);
+        tree_unlock(a->m->tree);
+        return passing;
+}
+
 static void head_done(void *arg, int err, const struct store_object *obj)
 {
         static const struct store_object nothing;
         struct op_ask *a = arg;
         struct attr attr = {0};
 
+        enum passing passing = err ? PASSES_NOT : ask_passing(a, obj);
+        if (passing == PASSES_MAYBE)
+                return;
+        if (passing == PASSES)
+                err = -ENOENT;
         if (err == -ENOENT && a->waits && ask_waits(a))
                 return;
         bool implicit = err == -ENOENT && a->n->dir, none = err == -ENOENT && !a->n->dir;

@@ -197,9 +197,25 @@ static void lookup_told(struct lookup *l, const struct store_object *obj, bool d
         attr_release(&attr);
 }
 
+static void lookup_passed(struct waiter *w)
+{
+        lookup_anew(CONTAINER_OF(w, struct lookup, passed));
+}
+
 static void lookup_headed(void *arg, int err, const struct store_object *obj)
 {
         struct lookup *l = arg;
+
+        l->passed.ready = lookup_passed;
+        switch (err ? PASSES_NOT : name_lock_passing(l->m, l->key, obj->etag, &l->passed)) {
+        case PASSES_MAYBE:
+                return;
+        case PASSES:
+                err = -ENOENT;
+                break;
+        case PASSES_NOT:
+                break;
+        }
         l->asked_head = true;
         if (err == -ENOENT)
                 lookup_ask(l);

@@ -3,8 +3,8 @@
  *
  * Each node counts the locks on it and below it, and those on it that are exclusive, held or not:
  * whether a lock has to wait takes a walk up to the root, however many there are. Those that wait
- * are in one list, in their order. Keys, held or waited for, are in a hash table whose buckets have
- * them in their order, too. */
+ * are in one list, in their order. Keys, held or waited for, are in two lists: those that one lock
+ * alone is to have, which are few, and all others, of which none is in another's way. */
 #include "mount/rename/name_lock.h"
 
 #include <assert.h>
@@ -145,44 +145,58 @@ static bool finds_others_locked(const struct name_lock *l) REQUIRES(tree_mutex)
  * -----------------------------------------------------------------------------------------------
  */
 
-struct locked_key {
-        struct list_item item; /* of its bucket */
-        struct key_lock *lock;
-        char *key; /* NULL: there is none */
+/* What is known of the object at a key that somebody has alone. */
+enum passage {
+        PASSAGE_UNKNOWN, /* it may be made */
+        PASSAGE_THERE,   /* it is there, on its way to another name */
+        PASSAGE_OVER
 };
 
 struct key_lock {
+        struct list_item item; /* of those that are alone, or of the others; in their order */
+        uint64_t turn;         /* grows from one to the next */
         struct waiter *waiter; /* told when it is held; the caller's */
         bool alone, held;
-        struct locked_key keys[NODES];
+        char *keys[NODES]; /* NULL: there is none */
+        enum passage passage;
+        char etag[STORE_ETAG_MAX];
+        struct waiters curious; /* who waits until more is known of the passage */
 };
 
-static struct list *bucket_of(struct mount *m, const char *key)
+static bool is_within(const char *key, const char *top)
 {
-        uint64_t h = 0xcbf29ce484222325ULL;
-
-        while (*key)
-                h = (h ^ (unsigned char)*key++) * 0x100000001b3ULL;
-        return &m->names.keys[h % MOUNT_KEY_BUCKETS];
+        size_t n = strlen(top);
+        return !strncmp(key, top, n) && (!key[n] || key[n] == '/');
 }
 
-/* Whether none that was asked for before stands in the way. */
-static bool has_turn_locked(struct mount *m, const struct key_lock *l) REQUIRES(tree_mutex)
+/* Whether a key that is had alone is one of the lock's, or below a directory of that name. */
+static bool touches(const struct key_lock *alone, const struct key_lock *l)
 {
-        for (const struct locked_key *k = l->keys; k < l->keys + NODES && k->key; k++)
-                LIST_EACH (x, bucket_of(m, k->key), struct locked_key, item) {
-                        if (x == k)
-                                break;
-                        if (x->lock != l && (l->alone || x->lock->alone) && !strcmp(x->key, k->key))
-                                return false;
-                }
+        for (int i = 0; i < NODES && alone->keys[i]; i++)
+                for (int k = 0; k < NODES && l->keys[k]; k++)
+                        if (is_within(alone->keys[i], l->keys[k]))
+                                return true;
+        return false;
+}
+
+/* Whether none that was asked for before stands in the way. Where none is alone, none does. */
+static bool has_turn_locked(const struct mount *m, const struct key_lock *l) REQUIRES(tree_mutex)
+{
+        LIST_EACH (x, &m->names.alone, struct key_lock, item)
+                if (x->turn < l->turn && touches(x, l))
+                        return false;
+        if (!l->alone)
+                return true;
+        LIST_EACH (x, &m->names.beside, struct key_lock, item)
+                if (x->turn < l->turn && touches(l, x))
+                        return false;
         return true;
 }
 
 static void key_lock_free(struct key_lock *l)
 {
         for (int i = 0; i < NODES; i++)
-                free(l->keys[i].key);
+                free(l->keys[i]);
         free(l);
 }
 
@@ -193,14 +207,17 @@ static struct key_lock *key_lock_new(const char *const keys[NODES], bool alone, 
         if (!l)
                 return NULL;
         *l = (struct key_lock){.waiter = w, .alone = alone};
-        for (int i = 0; i < NODES && keys[i]; i++) {
-                l->keys[i] = (struct locked_key){.lock = l, .key = strdup(keys[i])};
-                if (!l->keys[i].key) {
+        for (int i = 0; i < NODES && keys[i]; i++)
+                if (!(l->keys[i] = strdup(keys[i]))) {
                         key_lock_free(l);
                         return NULL;
                 }
-        }
         return l;
+}
+
+static struct list *list_of(struct mount *m, const struct key_lock *l)
+{
+        return l->alone ? &m->names.alone : &m->names.beside;
 }
 
 int name_lock_publish(struct mount *m, const char *const keys[NODES], bool alone, struct waiter *w,
@@ -211,12 +228,22 @@ int name_lock_publish(struct mount *m, const char *const keys[NODES], bool alone
         if (!x)
                 return -ENOMEM;
         tree_lock(m->tree);
-        for (struct locked_key *k = x->keys; k < x->keys + NODES && k->key; k++)
-                list_add(bucket_of(m, k->key), &k->item);
+        x->turn = ++m->names.turns;
+        list_add(list_of(m, x), &x->item);
         bool held = x->held = has_turn_locked(m, x);
         tree_unlock(m->tree);
         METRIC_ADD(lock_waits, !held);
         return held ? 0 : -EAGAIN;
+}
+
+static void grant_locked(const struct mount *m, const struct list *list, struct waiters *told)
+        REQUIRES(tree_mutex)
+{
+        LIST_EACH (x, list, struct key_lock, item)
+                if (!x->held && has_turn_locked(m, x)) {
+                        x->held = true;
+                        waiters_add(told, x->waiter);
+                }
 }
 
 void name_lock_published(struct mount *m, struct key_lock *l)
@@ -227,18 +254,60 @@ void name_lock_published(struct mount *m, struct key_lock *l)
                 return;
         tree_lock(m->tree);
         assert(l->held);
-        for (struct locked_key *k = l->keys; k < l->keys + NODES && k->key; k++)
-                list_remove(bucket_of(m, k->key), &k->item);
-        for (struct locked_key *k = l->keys; k < l->keys + NODES && k->key; k++)
-                LIST_EACH (x, bucket_of(m, k->key), struct locked_key, item) {
-                        if (x->lock->held || strcmp(x->key, k->key) || !has_turn_locked(m, x->lock))
-                                continue;
-                        x->lock->held = true;
-                        waiters_add(&told, x->lock->waiter);
-                }
+        list_remove(list_of(m, l), &l->item);
+        grant_locked(m, &m->names.alone, &told);
+        if (l->alone)
+                grant_locked(m, &m->names.beside, &told);
+        waiters_move(&told, &l->curious);
         tree_unlock(m->tree);
         key_lock_free(l);
         waiters_run(&told, 0);
+}
+
+/* The lock of who has the key alone, or NULL. */
+static struct key_lock *passage_locked(const struct mount *m, const char *key) REQUIRES(tree_mutex)
+{
+        LIST_EACH (x, &m->names.alone, struct key_lock, item)
+                if (x->held && !strcmp(x->keys[0], key))
+                        return x;
+        return NULL;
+}
+
+void name_lock_passes(struct mount *m, const char *key, const char *etag)
+{
+        struct waiters told = {0};
+
+        tree_lock(m->tree);
+        struct key_lock *l = passage_locked(m, key);
+        assert(l);
+        l->passage = etag ? PASSAGE_THERE : PASSAGE_OVER;
+        snprintf(l->etag, sizeof l->etag, "%s", etag ? etag : "");
+        tree_note_passed_locked(m->tree, key, !etag);
+        waiters_move(&told, &l->curious);
+        tree_unlock(m->tree);
+        waiters_run(&told, 0);
+}
+
+enum passing name_lock_passing_locked(const struct mount *m, const char *key, const char *etag,
+                                      struct waiter *w) REQUIRES(tree_mutex)
+{
+        struct key_lock *l = passage_locked(m, key);
+
+        if (!l || l->passage == PASSAGE_OVER)
+                return PASSES_NOT;
+        if (l->passage == PASSAGE_THERE)
+                return strcmp(l->etag, etag) ? PASSES_NOT : PASSES;
+        if (w)
+                waiters_add(&l->curious, w);
+        return PASSES_MAYBE;
+}
+
+enum passing name_lock_passing(struct mount *m, const char *key, const char *etag, struct waiter *w)
+{
+        tree_lock(m->tree);
+        enum passing passing = name_lock_passing_locked(m, key, etag, w);
+        tree_unlock(m->tree);
+        return passing;
 }
 
 static void keys_are_locked(struct waiter *w)

@@ -25,8 +25,9 @@
  *
  * An upload whose file was renamed is completed under its first name and moved from there. Nobody
  * else may give that name an object meanwhile, which would be moved or deleted in its place, nor
- * take this one away: it has the key alone. All others have their keys beside one another. Whoever
- * has a key waits for the store only.
+ * take this one away, nor rename or remove a directory that the name is in: it has the key alone.
+ * All others have their keys beside one another. Whoever has a key waits for the store only. What
+ * the store has at a key that is had so is on its way, and nobody sees it by that name.
  *
  * Whoever holds a lock does not take a second one. What a callback begins takes part: a change of
  * attributes that a request began runs under the request's lock, which lasts until it is done
@@ -72,12 +73,30 @@ void name_lock_drop(struct name_lock *l);
 void name_lock_resume(struct name_lock *l);
 
 /* Locks keys whose objects are about to change, all at once: the first, and the second unless it is
- * NULL; alone, or beside others who are not. 0, and *l is held; -EAGAIN, and the waiter is told
- * once it is, in the order in which they were asked for; or -ENOMEM, and *l is NULL. */
+ * NULL; alone, with one, or beside others who are not. 0, and *l is held; -EAGAIN, and the waiter
+ * is told once it is, in the order in which they were asked for; or -ENOMEM, and *l is NULL. */
 int name_lock_publish(struct mount *m, const char *const keys[2], bool alone, struct waiter *w,
                       struct key_lock **l);
 /* Ends one that is held. NULL is fine. */
 void name_lock_published(struct mount *m, struct key_lock *l);
+
+/* The version is at the key, which is held alone, where there was nothing before; NULL: it has left
+ * that. */
+void name_lock_passes(struct mount *m, const char *key, const char *etag);
+
+/* Whether what the store has at the key is on its way to another name, and counts as absent. Where
+ * that is not known yet, the waiter, unless it is NULL, is told when more is: then the store is
+ * asked again. The tree is locked. */
+enum passing { PASSES_NOT, PASSES, PASSES_MAYBE };
+enum passing name_lock_passing_locked(const struct mount *m, const char *key, const char *etag,
+                                      struct waiter *w) REQUIRES(tree_mutex);
+enum passing name_lock_passing(struct mount *m, const char *key, const char *etag,
+                               struct waiter *w);
+/* Whether anything is: else there is nothing to ask. The tree is locked. */
+static inline bool name_lock_any_passes_locked(const struct mount *m) REQUIRES(tree_mutex)
+{
+        return m->names.alone.first;
+}
 
 /* Whether a lock that is shared on the node would have to wait now. The tree is locked. */
 bool name_lock_bars_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex);

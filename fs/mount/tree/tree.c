@@ -370,6 +370,19 @@ static void note_removed_locked(struct tree *t, const struct node *dir, const ch
         tombstone_add_name(t->tombstones, name_hash(dir, name), REMOVED, tree_now_ns());
 }
 
+void tree_note_passed_locked(struct tree *t, const char *key, bool gone) REQUIRES(tree_mutex)
+{
+        const char *slash = strrchr(key, '/'), *name = slash ? slash + 1 : key;
+        CLEANUP(freep) char *path = strndup(key, (size_t)(name - key));
+        struct node *dir = path ? tree_find_path_locked(t, &t->root, path) : NULL;
+        struct node *n = dir ? tree_find_locked(t, dir, name) : NULL;
+
+        if (n && n->published && !n->dir && !tree_changes_locked(t, n))
+                tree_replaced_locked(t, n); /* another host had removed it */
+        if (dir && gone)
+                note_removed_locked(t, dir, name);
+}
+
 void tree_entries_changed_locked(struct node *dir) REQUIRES(tree_mutex)
 {
         dir->entries_ns = tree_wall_ns();

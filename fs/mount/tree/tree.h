@@ -193,6 +193,9 @@ void tree_replaced_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex);
  * store's reply to what was asked then may describe the past. What has a node is known by that. */
 enum removed tree_removed_since_locked(struct tree *t, struct node *dir, const char *name,
                                        int64_t since_ns) REQUIRES(tree_mutex);
+/* An object of ours came to the key, a path of names below the root, where nothing was, on its way
+ * to another name; or it has left, `gone`, so that older replies of the store tell of the past. */
+void tree_note_passed_locked(struct tree *t, const char *key, bool gone) REQUIRES(tree_mutex);
 /* The name may be at the store, and has no node from now on: it is not known to be absent. */
 void tree_note_unknown_locked(struct node *dir, const char *name) REQUIRES(tree_mutex);
 

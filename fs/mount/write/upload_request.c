@@ -503,11 +503,22 @@ static int publish_error(struct upload_request *t, int err)
         return -ESTALE;          /* another has the first name, and cannot be got round */
 }
 
+/* Whether what was completed under the first name has left that. */
+static bool has_left(const struct upload_request *t, int err)
+{
+        if (t->kind == REQUEST_MOVE)
+                return !err && store_caps(t->file->env->store) & STORE_CAP_RENAME;
+        return t->kind == REQUEST_REMOVE && (!err || err == -ENOENT);
+}
+
 /* The store's reply to it. */
 static void request_done(void *arg, int err, const struct store_object *obj)
 {
         struct upload_request *t = arg;
+        const struct wfile_env *env = t->file->env;
 
+        if (has_left(t, err))
+                env->passes(env->owner, t->src, NULL);
         err = publish_error(t, err);
         if (err != -ESTALE || record(t))
                 end_request(t, err, obj, NULL);
@@ -652,7 +663,10 @@ static int complete(struct upload_request *t)
 
 static int move(struct upload_request *t)
 {
-        struct store *s = t->file->env->store;
+        const struct wfile_env *env = t->file->env;
+        struct store *s = env->store;
+
+        env->passes(env->owner, t->src, t->match);
         return (store_caps(s) & STORE_CAP_RENAME)
                        ? store_rename(s, t->src, t->match, t->key, &t->cond, request_done, t)
                        : store_copy(s, t->src, t->match, t->key, NULL, &t->cond, request_done, t);

@@ -57,6 +57,9 @@ struct wfile_env {
         int (*lock)(void *owner, const char *key, bool alone, struct waiter *w,
                     struct key_lock **l);
         void (*unlock)(void *owner, struct key_lock *l);
+        /* Of a key that is locked alone: a version is there on its way to the file's name, or,
+         * NULL, has gone from there. No lock is held. */
+        void (*passes)(void *owner, const char *key, const char *etag);
         /* The metadata of a version that is published now or, `early`, begun; 0 or a negative
          * errno. No lock is held. */
         int (*meta)(void *owner, void *who, bool early, struct store_meta *meta);
