@@ -4,7 +4,7 @@
 # late.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 28
+if on_gs; then plan 37; else plan 40; fi
 start_store
 
 # late OP KEY SKIP TIME: one reply
@@ -128,6 +128,84 @@ wait $reading
 expect_eq renamed "$(cat "$tmp/read")" "an open that found a file replaced twice finds what the rename brought"
 set_faults
 umount_ckptfs
+
+# The same with a rename of a file of another mode.
+mount_ckptfs attr_ttl=500ms
+printf old | store_put modes
+cat "$mnt/modes" >"$tmp/read"
+printf renamed >"$mnt/source"
+chmod 600 "$mnt/source"
+printf 'of another host' | store_put modes
+cat >"$tmp/late.json" <<-EOF
+	[{"op": "HeadObject", "key": "modes", "times": 1, "do": "delay", "stall": "2s"},
+	 {"op": "MoveObject", "key": "[ms]*", "times": 1, "do": "delay", "stall": "4s"}]
+EOF
+set_faults "$tmp/late.json"
+cat "$mnt/modes" >"$tmp/read" 2>&1 &
+reading=$!
+sleep 0.7
+expect_eq 15 "$(fdo size "$mnt/modes")" "a file that another host replaced can be looked at before a rename of another mode"
+fdo rename "$mnt/source" "$mnt/modes" >"$tmp/rename"
+wait $reading
+# promise: fresh.twice
+expect_eq renamed "$(cat "$tmp/read")" "an open that found a file replaced twice finds a renamed one of another mode"
+set_faults
+umount_ckptfs
+
+# A rename has replaced the file at the store, and another host what the rename brought; then a process opens it.
+mount_ckptfs attr_ttl=600s
+printf old | store_put both
+stat "$mnt/both" >"$tmp/stat"
+printf renamed >"$mnt/source"
+late MoveObject '[bs]*' 0 3s
+fdo rename "$mnt/source" "$mnt/both" >"$tmp/rename" &
+renaming=$!
+renamed() { [ "$(store_cat both)" = renamed ]; }
+wait_for 20 renamed
+printf 'of another host' | store_put both
+expect_eq "of another host" "$(cat "$mnt/both")" "an open finds what another host put over what a rename brought"
+wait $renaming
+expect_eq ok "$(cat "$tmp/rename")" "a rename succeeds although another host replaces what it brought"
+set_faults
+umount_ckptfs
+
+# A file is being renamed, and another host has made one of its old name since; then a process opens it by that.
+mount_ckptfs attr_ttl=600s
+printf old | store_put away
+stat "$mnt/away" >"$tmp/stat"
+late MoveObject 'away*' 0 3s
+fdo rename "$mnt/away" "$mnt/away.1" >"$tmp/rename" &
+renaming=$!
+copied() { [ "$(store_cat away.1 2>/dev/null)" = old ]; }
+wait_for 20 copied
+printf 'of another host' | store_put away
+# promise: fresh.open
+expect_eq "of another host" "$(cat "$mnt/away")" "an open by the old name of what is being renamed finds what another host put there"
+wait $renaming
+expect_eq "ok old" "$(cat "$tmp/rename") $(cat "$mnt/away.1")" "a file is renamed although another host makes one of its old name"
+set_faults
+umount_ckptfs
+
+# The same with a directory, whose old objects are being deleted.
+if ! on_gs; then
+	mount_ckptfs attr_ttl=600s
+	mkdir "$mnt/tree"
+	printf old >"$mnt/tree/file"
+	cat "$mnt/tree/file" >"$tmp/read"
+	printf '[{"op": "DeleteObjects", "times": 1, "do": "delay", "stall": "3s"}]\n' >"$tmp/late.json"
+	set_faults "$tmp/late.json"
+	fdo rename "$mnt/tree" "$mnt/tree.1" >"$tmp/rename" &
+	renaming=$!
+	deleted() { ! store_ls tree/ | grep -q file; }
+	wait_for 20 deleted
+	printf 'of another host' | store_put tree/file
+	# promise: fresh.open
+	expect_eq "of another host" "$(cat "$mnt/tree/file")" "an open below an old name of a directory finds what another host put there"
+	wait $renaming
+	expect_eq "ok old" "$(cat "$tmp/rename") $(cat "$mnt/tree.1/file")" "a directory is renamed although another host makes a file below its old name"
+	set_faults
+	umount_ckptfs
+fi
 
 # A call that fails because another host has made the name since tells that it is there: who creates a file is not
 # told what was known before.

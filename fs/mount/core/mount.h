@@ -68,9 +68,12 @@ struct mount {
                 uint64_t turns;            /* counts them */
         } names;                           /* see name_lock.h; tree's lock */
         struct {
-                pid_t v[MOUNT_SENT_BACK]; /* threads, or 0 */
+                struct {
+                        pid_t tid;               /* 0: none */
+                        const struct node *told; /* when it looked the name up; only compared */
+                } v[MOUNT_SENT_BACK];
                 unsigned n, next;
-        } sent_back; /* to look a name up anew, see heir.h; tree's lock */
+        } sent_back; /* threads, to look a name up anew, see heir.h; tree's lock */
         struct {
                 struct mount_program v[MOUNT_PROGRAMS];
                 unsigned next;

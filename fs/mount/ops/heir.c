@@ -8,6 +8,12 @@
 
 #include "base/banned.h"
 
+/* The kernel's FMODE_EXEC, which it hands on among the flags of an open. */
+enum { OPENED_TO_EXECUTE = 0x20 };
+
+/* What a lookup told is opened at once, or not at all. */
+#define TOLD_NS 1000000000LL
+
 struct node *heir_of_locked(struct mount *m, const struct node *n) REQUIRES(tree_mutex)
 {
         struct node *heir = n->heir;
@@ -24,38 +30,72 @@ struct node *heir_of_locked(struct mount *m, const struct node *n) REQUIRES(tree
 static unsigned find_locked(const struct mount *m, pid_t tid) REQUIRES(tree_mutex)
 {
         unsigned i = 0;
-        while (i < MOUNT_SENT_BACK && m->sent_back.v[i] != tid)
+        while (i < MOUNT_SENT_BACK && m->sent_back.v[i].tid != tid)
                 i++;
-        return tid ? i : MOUNT_SENT_BACK;
+        return tid && m->sent_back.n ? i : MOUNT_SENT_BACK;
 }
 
-bool heir_is_due_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex)
+bool heir_is_due_locked(const struct mount *m, pid_t tid) REQUIRES(tree_mutex)
 {
-        if (!tid || find_locked(m, tid) < MOUNT_SENT_BACK)
-                return true;
-        pid_t *oldest = &m->sent_back.v[m->sent_back.next++ % MOUNT_SENT_BACK];
-        m->sent_back.n += !*oldest;
-        *oldest = tid;
-        return false;
+        return find_locked(m, tid) < MOUNT_SENT_BACK;
+}
+
+void heir_send_back_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex)
+{
+        if (!tid || heir_is_due_locked(m, tid))
+                return;
+        unsigned oldest = m->sent_back.next++ % MOUNT_SENT_BACK;
+        m->sent_back.n += !m->sent_back.v[oldest].tid;
+        m->sent_back.v[oldest].tid = tid;
+        m->sent_back.v[oldest].told = NULL;
 }
 
 void heir_over_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex)
 {
-        unsigned i = m->sent_back.n ? find_locked(m, tid) : MOUNT_SENT_BACK;
+        unsigned i = find_locked(m, tid);
         if (i == MOUNT_SENT_BACK)
                 return;
-        m->sent_back.v[i] = 0;
+        m->sent_back.v[i].tid = 0;
         m->sent_back.n--;
 }
 
-bool heir_fits_locked(const struct mount *m, struct node *heir, struct node *n) REQUIRES(tree_mutex)
+void heir_tell_locked(struct mount *m, pid_t tid, const struct node *n) REQUIRES(tree_mutex)
+{
+        unsigned i = find_locked(m, tid);
+        if (i < MOUNT_SENT_BACK)
+                m->sent_back.v[i].told = n;
+}
+
+bool heir_is_told_locked(const struct mount *m, pid_t tid, const struct node *n)
+        REQUIRES(tree_mutex)
+{
+        unsigned i = find_locked(m, tid);
+        return i < MOUNT_SENT_BACK && m->sent_back.v[i].told == n &&
+               tree_now_ns() - n->stood_ns < TOLD_NS;
+}
+
+/* Whether the file's mode lets the caller read it, whatever groups and capabilities that has. */
+static bool may_read(const struct stat *st, const struct fuse_ctx *caller)
+{
+        if (caller->uid == st->st_uid)
+                return st->st_mode & S_IRUSR;
+        if (caller->gid == st->st_gid)
+                return st->st_mode & S_IRGRP;
+        return st->st_mode & S_IRGRP && st->st_mode & S_IROTH;
+}
+
+bool heir_fits_locked(const struct mount *m, struct node *heir, struct node *n,
+                      const struct fuse_ctx *caller, int flags) REQUIRES(tree_mutex)
 {
         struct stat a, b;
 
         mount_stat_locked(m, heir, &a);
         mount_stat_locked(m, n, &b);
-        return heir->attr_known && n->attr_known && S_ISREG(a.st_mode) && a.st_mode == b.st_mode &&
-               a.st_uid == b.st_uid && a.st_gid == b.st_gid;
+        if (!heir->attr_known || !S_ISREG(a.st_mode))
+                return false;
+        bool same = n->attr_known && a.st_mode == b.st_mode && a.st_uid == b.st_uid &&
+                    a.st_gid == b.st_gid;
+        return same || (!(flags & OPENED_TO_EXECUTE) && may_read(&a, caller));
 }
 
 void heir_take_locked(struct handle *h, struct node *n) REQUIRES(tree_mutex)

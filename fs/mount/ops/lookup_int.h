@@ -21,6 +21,11 @@ struct lookup {
         bool listed;   /* something lies below it */
         int64_t begun; /* when the store was asked first */
         bool again;
+        bool sent_back;    /* who looks the name up was, see heir.h: the store is asked, */
+        int64_t since;     /* after this, */
+        unsigned tries;    /* so often, */
+        struct node *node; /* and when nothing changes this any more; pinned, or NULL */
+        struct waiter idle;
         struct name_lock lock;
         struct waiter passed; /* what was found may be on its way to another name */
         struct lookup *next;  /* of those that wait for one ahead, or of those that begin */

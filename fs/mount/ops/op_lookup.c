@@ -23,7 +23,8 @@
 enum {
         DOUBT = 2, /* names in vain before the next is doubted */
         NEAR = 8,  /* names that may begin with another's and come before what is below that */
-        WIDE = 64  /* names around one that is to be made */
+        WIDE = 64, /* names around one that is to be made */
+        TRIES = 3  /* for who was sent back, while names and attributes change here */
 };
 
 struct lookup *lookup_new(struct mount *m, struct node *parent, const char *name)
@@ -129,6 +130,58 @@ static bool lookup_waits(struct lookup *l)
         return true;
 }
 
+/* --- for who was sent back (heir.h): the version that is to be opened */
+
+static void lookup_idle(struct waiter *w)
+{
+        struct lookup *l = CONTAINER_OF(w, struct lookup, idle);
+
+        tree_lock(l->m->tree);
+        tree_unref_locked(l->m->tree, TAKE_PTR(l->node), 1);
+        tree_unlock(l->m->tree);
+        if (!lookup_moved(l))
+                lookup_anew(l);
+}
+
+static void lookup_rests(struct waiter *w)
+{
+        struct lookup *l = CONTAINER_OF(w, struct lookup, lock.waiter);
+
+        name_lock_drop(&l->lock);
+        l->idle.ready = lookup_idle;
+        attr_sync_wait(l->m, l->node, &l->idle);
+}
+
+/* Whether what is known of the file may be older than the open: a change was under way here when
+ * the store was asked. */
+static bool lookup_doubts_locked(struct lookup *l, struct node *n) REQUIRES(tree_mutex)
+{
+        bool changes = n->file && tree_changes_locked(l->m->tree, n);
+
+        if (!l->sent_back || n->dir || changes || n->stood_ns >= l->since || l->tries++ == TRIES)
+                return false;
+        tree_pin_locked(n);
+        l->node = n;
+        return true;
+}
+
+/* Then the store is asked once more, when nothing changes any more. */
+static void lookup_later(struct lookup *l)
+{
+        l->lock = (struct name_lock){.shared = {l->node}, .waiter.ready = lookup_rests};
+        name_lock_take(l->m, &l->lock);
+}
+
+/* Who was sent back opens this. Somebody else, later, asks first. */
+static void lookup_tell_locked(struct lookup *l, const struct node *n, struct fuse_entry_param *e)
+        REQUIRES(tree_mutex)
+{
+        if (!l->sent_back || n->dir || n->stood_ns < l->since)
+                return;
+        heir_tell_locked(l->m, fuse_req_ctx(l->req)->pid, n);
+        e->entry_timeout = 0;
+}
+
 /* Neither an object nor a directory at the store: the kernel may remember that for as long as a
  * name. A directory stays while a file in it is not published yet. */
 static void lookup_absent(struct lookup *l)
@@ -140,8 +193,14 @@ static void lookup_absent(struct lookup *l)
         tree_lock(l->m->tree);
         struct node *n = tree_find_locked(l->m->tree, l->parent, l->name);
         l->parent->absent += l->parent->absent < DOUBT;
-        if (n && (n->known_ns > l->begun || name_lock_rests_locked(l->m, n) ||
-                  tree_has_unpublished_locked(l->m->tree, n))) {
+        bool here = n && (n->known_ns > l->begun || name_lock_rests_locked(l->m, n) ||
+                          tree_has_unpublished_locked(l->m->tree, n));
+        if (here && lookup_doubts_locked(l, n)) {
+                tree_unlock(l->m->tree);
+                lookup_later(l);
+                return;
+        }
+        if (here) {
                 tree_pin_locked(n);
                 op_entry_locked(l->m, n, &e);
         } else if (n && !tree_changes_locked(l->m->tree, n))
@@ -171,8 +230,16 @@ static void lookup_found(struct lookup *l, struct node_info *info)
                 tree_pin_locked(n);
         else
                 n = tree_enter_locked(l->m->tree, l->parent, l->name, info);
-        if (n)
+        if (n && lookup_doubts_locked(l, n)) {
+                tree_unref_locked(l->m->tree, n, 1);
+                tree_unlock(l->m->tree);
+                lookup_later(l);
+                return;
+        }
+        if (n) {
                 op_entry_locked(l->m, n, &e);
+                lookup_tell_locked(l, n, &e);
+        }
         tree_unlock(l->m->tree);
         if (!n)
                 fuse_reply_err(l->req, ENOMEM);
@@ -396,11 +463,12 @@ void lookup_ask(struct lookup *l)
                 lookup_fail(l, err);
 }
 
-/* What is known of the name without asking the store. */
-static bool lookup_local_locked(struct mount *m, struct node *n, struct fuse_entry_param *e)
-        REQUIRES(tree_mutex)
+/* What is known of the name without asking the store, which is asked for who was sent back. */
+static bool lookup_local_locked(struct mount *m, struct node *n, bool sent_back,
+                                struct fuse_entry_param *e) REQUIRES(tree_mutex)
 {
-        if (!n || !op_known_locked(m, n))
+        if (!n || !op_known_locked(m, n) ||
+            (sent_back && !n->dir && !(n->file && tree_changes_locked(m->tree, n))))
                 return false;
         tree_pin_locked(n);
         op_entry_locked(m, n, e);
@@ -433,8 +501,8 @@ void lookup_begin(struct lookup *l)
 
         tree_lock(m->tree);
         struct node *n = tree_find_locked(m->tree, l->parent, l->name);
-        bool known = lookup_local_locked(m, n, &e);
-        bool joins = !known && prefetch_join_locked(l);
+        bool known = lookup_local_locked(m, n, l->sent_back, &e);
+        bool joins = !known && !l->sent_back && prefetch_join_locked(l);
         if (!known && !joins) {
                 l->begun = tree_now_ns();
                 l->was_dir = n ? n->dir : l->was_dir;
@@ -448,7 +516,7 @@ void lookup_begin(struct lookup *l)
         if (known) {
                 op_reply_entry(l->req, l->m, &e);
                 lookup_free(l);
-        } else if (lookup_makes(l)) {
+        } else if (!l->sent_back && lookup_makes(l)) {
                 lookup_fail(l, -ENOENT);
         } else {
                 lookup_ask(l);
@@ -464,7 +532,8 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 
         tree_lock(m->tree);
         struct node *n = tree_find_locked(m->tree, dir, name);
-        bool known = lookup_local_locked(m, n, &e);
+        bool back = heir_is_due_locked(m, fuse_req_ctx(req)->pid);
+        bool known = lookup_local_locked(m, n, back, &e);
         struct lookup *ahead = prefetch_look_locked(m, dir, name, n, known, &was_dir);
         tree_unlock(m->tree);
         METRIC_ADD(lookups_known, known);
@@ -480,6 +549,8 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
                 l->req = req;
                 l->request = request_now();
                 l->was_dir = was_dir;
+                l->sent_back = back;
+                l->since = l->begun;
                 lookup_begin(l);
         }
         prefetch_ask(ahead);

@@ -52,6 +52,9 @@ struct opening {
         struct handle *h;
         bool creates;
         bool unlinked;        /* the name had gone before, as what /proc/PID/fd leads to may have */
+        bool due;             /* the caller was sent back before, see heir.h */
+        bool rested;          /* the name was being changed when the open began */
+        uint64_t place;       /* of the node, when the open began */
         struct reader *ahead; /* of the version known here, while the store is asked for it */
         struct node *shown;   /* what the kernel opens; `n` may be another, */
         struct node *heir;    /* pinned then, else NULL */
@@ -107,7 +110,8 @@ static void opening_fail(struct opening *o, int err)
 {
         if (err == -ESTALE) { /* the kernel comes back once, whatever the reason was */
                 tree_lock(o->m->tree);
-                (void)heir_is_due_locked(o->m, fuse_req_ctx(o->req)->pid);
+                (o->due ? heir_over_locked : heir_send_back_locked)(o->m,
+                                                                    fuse_req_ctx(o->req)->pid);
                 tree_unlock(o->m->tree);
         }
         fuse_reply_err(o->req, -err);
@@ -409,7 +413,7 @@ static void open_now(struct opening *o)
         int err = is_gone_locked(o) ? -ESTALE : 0;
         if (!err && write && mount_drains(m)) /* since the open began */
                 err = -EROFS;
-        if (!err && o->heir && !heir_fits_locked(m, n, o->shown))
+        if (!err && o->heir && !heir_fits_locked(m, n, o->shown, fuse_req_ctx(o->req), o->fi.flags))
                 err = -ESTALE;
         if (!err && write && !n->file && n->attr_sync && o->ask.asked < OP_ASK_MOST) {
                 /* a file begins with a version that is not about to be replaced */
@@ -490,7 +494,7 @@ static bool open_heir(struct opening *o)
 
         tree_lock(m->tree);
         struct node *heir = writes(o) ? NULL : heir_of_locked(m, o->n);
-        if (heir && !o->heir && !heir_is_due_locked(m, fuse_req_ctx(o->req)->pid))
+        if (heir && !o->heir && !o->due && fuse_req_ctx(o->req)->pid)
                 heir = NULL; /* the kernel may find it by itself */
         if (heir)
                 tree_pin_locked(heir);
@@ -507,12 +511,13 @@ static bool open_heir(struct opening *o)
 }
 
 /* Whether the name went while the open waited, and a reader has the file open, which another host
- * may have replaced before. The kernel finds anew what has the name, once: some are replaced
- * always. */
-static bool is_sent_back_locked(struct opening *o) REQUIRES(tree_mutex)
+ * may have replaced before; or whether the file got another name, and another host may have made
+ * one of this name. The kernel finds anew what has the name, once: some are replaced always. */
+static bool is_sent_back_locked(const struct opening *o) REQUIRES(tree_mutex)
 {
-        return o->n->unlinked && !o->unlinked && !o->creates &&
-               !heir_is_due_locked(o->m, fuse_req_ctx(o->req)->pid);
+        bool went = o->n->unlinked && !o->unlinked;
+        bool moved = o->rested || tree_place_locked(o->n) != o->place;
+        return (went || moved) && !o->heir && !o->due && fuse_req_ctx(o->req)->pid;
 }
 
 static void open_granted(struct waiter *w)
@@ -524,6 +529,7 @@ static void open_granted(struct waiter *w)
         o->key = tree_key_locked(n);
         bool gone = is_gone_locked(o), known = gone || op_open_known_locked(o->m, n, o->fi.flags);
         bool again = !gone && is_sent_back_locked(o);
+        known = known || (o->due && heir_is_told_locked(o->m, fuse_req_ctx(o->req)->pid, n));
         tree_unlock(o->m->tree);
         if (gone && open_heir(o))
                 return;
@@ -556,6 +562,9 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         }
         tree_lock(m->tree);
         o->unlinked = n->unlinked;
+        o->due = heir_is_due_locked(m, fuse_req_ctx(req)->pid);
+        o->rested = name_lock_rests_locked(m, n);
+        o->place = tree_place_locked(n);
         tree_unlock(m->tree);
         o->lock = (struct name_lock){.shared = {n}, .waiter.ready = open_granted};
         name_lock_take(m, &o->lock);

@@ -75,8 +75,10 @@ struct node {
         bool has_crc;
         uint32_t crc32c;
         uint64_t size;
-        int64_t mtime_ns;    /* when the store made this version; what is shown is in attr */
-        int64_t known_ns;    /* when this was so: what was asked before does not count */
+        int64_t mtime_ns; /* when the store made this version; what is shown is in attr */
+        int64_t known_ns; /* when this was so: what was asked before does not count */
+        int64_t stood_ns; /* the store was asked then, and has told of this version, or of one that
+                             it was made of here; 0: never */
         int64_t fresh_until; /* monotonic ns: believe the above until then */
         struct attr attr;
         bool attr_known;     /* else attr is empty, and a head would tell */
