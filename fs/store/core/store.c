@@ -4,6 +4,7 @@
 #include "base/mutex.h"
 #include "store/core/open_params.h"
 #include "store/core/store_int.h"
+#include "store/http/worker_pace.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +21,6 @@ enum {
         AGE_MS = 60000,
         REST_MS = 30000,
         CONNECT_MS = 10000,
-        CORES_PER_WORKER = 8, /* one carries 4 GB/s */
         CHECK_DEADLINE_MS = 3000,
         CHECK_TRIES = 3,
         CHECK_WRITE_MS = 1000, /* nobody's mount waits longer for what may be said in vain */
@@ -71,10 +71,13 @@ static int parse_url(struct store *s, const char *url, char *why, size_t nwhy)
         return 0;
 }
 
-static unsigned default_workers(void)
+static unsigned default_workers(const struct store *s)
 {
-        long cores = sysconf(_SC_NPROCESSORS_ONLN);
-        return cores > CORES_PER_WORKER ? (unsigned)cores / CORES_PER_WORKER : 1;
+        CLEANUP(buf_release) struct buf url = BUF_INIT;
+
+        s->ops->server(s->kind, &url);
+        bool tls = url.p && !strncmp(url.p, "https:", 6);
+        return worker_pace_workers(sysconf(_SC_NPROCESSORS_ONLN), tls);
 }
 
 static int open_http(struct store *s, const struct store_config *cfg, char *why, size_t nwhy)
@@ -84,7 +87,7 @@ static int open_http(struct store *s, const struct store_config *cfg, char *why,
                                : cfg->connections_most ? cfg->connections_most
                                                        : CONNECTIONS_MOST,
                 .adapt = !cfg->connections,
-                .workers = cfg->workers ? cfg->workers : default_workers(),
+                .workers = cfg->workers ? cfg->workers : default_workers(s),
                 .stall_timeout_ms = cfg->stall_timeout_ms ? cfg->stall_timeout_ms : STALL_MS,
                 .connect_timeout_ms = s->deadline_ms < CONNECT_MS ? s->deadline_ms : CONNECT_MS,
                 .connection_age_ms = cfg->connection_age_ms ? cfg->connection_age_ms : AGE_MS,
