@@ -67,9 +67,7 @@ static int ignored(struct file *f, const char *what)
         return 0;
 }
 
-/* --- groups
- * ---------------------------------------------------------------------------------------------------
- */
+/* --- groups --- */
 
 static bool is_dir(const char *dir, const char *group)
 {
@@ -251,9 +249,7 @@ static int on_default(struct file *f, const char *path, const char *value)
         return on_group(f, at, n, value);
 }
 
-/* --- files
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- files --- */
 
 static int on_key(struct file *f, const char *path, const char *value, char *why, size_t nwhy)
 {

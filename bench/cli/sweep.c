@@ -261,8 +261,7 @@ void sweep_label(const struct sweep *s, size_t i, char *out, size_t n)
         }
 }
 
-/* --- the keys of a job -------------------------------------------------------------------------
- */
+/* --- the keys of a job --- */
 
 struct job {
         const struct sweep *s;

@@ -57,7 +57,7 @@ static const char *skip_blanks(const char *p)
         return p;
 }
 
-/* --- words ----------------------------------------------------------------------------------- */
+/* --- words --- */
 
 /* 'a, b' or "a, b": what is between, with \' as a quote and \\ as a backslash. */
 static int add_quoted(struct list *l, const char **at)
@@ -132,7 +132,7 @@ static int add_words(struct list *l, const char *text)
         }
 }
 
-/* --- functions ------------------------------------------------------------------------------- */
+/* --- functions --- */
 
 struct range {
         long long start, stop, step;

@@ -49,7 +49,7 @@ int failed(const char *call, cudaError_t e)
                         return failed(#call, try_e);                                               \
         } while (0)
 
-/* --- kernels --------------------------------------------------------------------------------- */
+/* --- kernels --- */
 
 __global__ void fill_cells(void *mem, uint64_t n, uint64_t base, uint64_t at, uint64_t cells)
 {
@@ -96,7 +96,7 @@ unsigned blocks_for(uint64_t cells)
         return (unsigned)(n < BLOCKS_MAX ? n : BLOCKS_MAX);
 }
 
-/* --- the device ------------------------------------------------------------------------------ */
+/* --- the device --- */
 
 /* Every thread says which device it means. */
 int use_device()

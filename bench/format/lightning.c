@@ -38,8 +38,7 @@ static void entry_int(struct buf *b, const char *key, uint64_t v)
         pickle_int(b, v);
 }
 
-/* --- loops -------------------------------------------------------------------------------------
- */
+/* --- loops --- */
 
 enum progress {
         EMPTY,     /* a state of nothing */
@@ -161,8 +160,7 @@ static void add_loops(struct buf *b, uint64_t steps)
         pickle_set_items(b);
 }
 
-/* --- tensors -----------------------------------------------------------------------------------
- */
+/* --- tensors --- */
 
 /* The number of steps of a parameter: a float32 without dimensions, of its own storage. */
 static const unsigned char one_step[] = {0, 0, 0x80, 0x3f};

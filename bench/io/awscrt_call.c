@@ -43,7 +43,7 @@ struct call {
         bool finished, gone;
 };
 
-/* --- a body ----------------------------------------------------------------------------------- */
+/* --- a body --- */
 
 static struct call *call_of(struct aws_input_stream *s)
 {
@@ -110,7 +110,7 @@ static struct aws_input_stream_vtable body_table = {
         .get_length = body_length,
 };
 
-/* --- a transfer ------------------------------------------------------------------------------- */
+/* --- a transfer --- */
 
 static int on_headers(struct aws_s3_meta_request *m, const struct aws_http_headers *headers,
                       int status, void *arg)

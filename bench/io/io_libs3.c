@@ -89,7 +89,7 @@ static bool wants_blocks(const struct io_data *d)
         return d && !d->mem && d->large && d->check;
 }
 
-/* --- callbacks -------------------------------------------------------------------------------- */
+/* --- callbacks --- */
 
 static int errno_of(S3Status status)
 {
@@ -229,7 +229,7 @@ static void send_test(struct lib_io *l, struct slot *sl)
                        b->bucketName, 0, NULL, l->context, &on_reply, sl);
 }
 
-/* --- running requests ------------------------------------------------------------------------- */
+/* --- running requests --- */
 
 /* The next request of a job, if there is one. `next` begins as zeros. */
 static bool next_request(const struct job *job, struct io_step *next)
@@ -339,7 +339,7 @@ static int run_job(struct lib_io *l, const struct job *job)
         return err;
 }
 
-/* --- the table -------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 static void lib_stop(struct io *io, bool clean)
 {

@@ -21,7 +21,7 @@ bool io_posix_aligned(const struct io_step *s, const char *block);
  * data is there room for what is read beyond it. */
 bool io_posix_fits_direct(const struct io_data *d, const struct io_step *s, const char *block);
 
-/* --- several threads (io_posix_threads.c) */
+/* --- several threads (io_posix_threads.c) --- */
 
 struct posix_work {
         int fd;

@@ -96,8 +96,7 @@ static bool same_job(const struct table *t, const struct json *a, const struct j
                json_number(json_get(json_get(b, "setup"), "ranks"), 0);
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
 static double time_of(const struct json *run)
 {
@@ -185,8 +184,7 @@ static bool made_in_turns(const struct side side[2])
         return true;
 }
 
-/* --- rows ---------------------------------------------------------------------------------------
- */
+/* --- rows --- */
 
 static void table_release(struct table *t)
 {
@@ -286,8 +284,7 @@ static bool make_rows(struct table *t, const struct side side[2])
         return t->v;
 }
 
-/* --- what differs -------------------------------------------------------------------------------
- */
+/* --- what differs --- */
 
 static bool enough(const struct table *t, const struct row *r)
 {

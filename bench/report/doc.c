@@ -191,8 +191,7 @@ void doc_pair(struct doc *d, const char *name, const char *value)
         buf_addc(&d->md, '\n');
 }
 
-/* --- tables --------------------------------------------------------------------------------------
- */
+/* --- tables --- */
 
 static bool same_group(const struct doc_column *a, const struct doc_column *b)
 {
@@ -302,8 +301,7 @@ void doc_table_end(struct doc *d)
         buf_addc(&d->md, '\n');
 }
 
-/* --- charts --------------------------------------------------------------------------------------
- */
+/* --- charts --- */
 
 void doc_plot(struct doc *d, struct plot *p)
 {

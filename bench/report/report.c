@@ -22,8 +22,7 @@
 
 enum { MAX_JOBS = 64, USE_CHARTS = 6 };
 
-/* --- what every run has --------------------------------------------------------------------------
- */
+/* --- what every run has --- */
 
 /* What ran where: versions and machine. */
 static void say_machine(struct doc *d, const struct json *run)
@@ -144,8 +143,7 @@ static void say_all(struct doc *d, const struct json *run)
         say_machine(d, run);
 }
 
-/* --- the runs ------------------------------------------------------------------------------------
- */
+/* --- the runs --- */
 
 static void section(struct doc *d, const struct run_found *f, size_t number, const struct json *run)
 {

@@ -33,8 +33,7 @@ void runs_release(struct runs *r)
         *r = (struct runs)RUNS_INIT;
 }
 
-/* --- one run -------------------------------------------------------------------------------------
- */
+/* --- one run --- */
 
 struct json *runs_read(const char *path)
 {
@@ -99,8 +98,7 @@ static int sum_up(struct run_found *f, const struct json *run, const char *path)
         return err;
 }
 
-/* --- all of them ---------------------------------------------------------------------------------
- */
+/* --- all of them --- */
 
 static int add_file(struct runs *r, const char *path)
 {
@@ -166,8 +164,7 @@ void runs_sort(struct runs *r)
                 qsort(r->v, r->n, sizeof *r->v, by_time);
 }
 
-/* --- what they show together ---------------------------------------------------------------------
- */
+/* --- what they show together --- */
 
 /* The speeds of all runs, the newest where they are more than a chart holds. */
 static void chart(const struct runs *r, struct doc *d)

@@ -82,7 +82,7 @@ static void add_check(const struct selfcheck *c, const char *name, struct figure
         json_add_string(o, "says", says);
 }
 
-/* --- saves whose time is known ---------------------------------------------------------------- */
+/* --- saves whose time is known --- */
 
 static void say(void *arg, const char *what, int err)
 {
@@ -287,7 +287,7 @@ static int known_times(struct selfcheck *c)
         return err ? err : slow_rank(c, took, bare);
 }
 
-/* --- saves that wait for each other ----------------------------------------------------------- */
+/* --- saves that wait for each other --- */
 
 /* Steps that want a save sooner than the storage is done with the one before. Each second of such a
  * training is one of a step, or one in which a save blocked, but for the last save's: a clock that
@@ -347,8 +347,7 @@ static int omission(struct selfcheck *c)
         return coll_agree(c->run->coll, err);
 }
 
-/* --- a wrong byte -------------------------------------------------------------------------------
- */
+/* --- a wrong byte --- */
 
 /* In each rank: whether one bit that is not as it was made is found, and where. */
 static int find_wrong(struct selfcheck *c, struct payload *p, bool *found, char *says, size_t n)

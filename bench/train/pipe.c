@@ -81,7 +81,7 @@ uint64_t pipe_bytes(const struct model *m, const struct pipe_shape *s)
         return (uint64_t)(bytes < NETWORK_BYTES_MAX ? bytes : NETWORK_BYTES_MAX);
 }
 
-/* --- what a stage does ------------------------------------------------------------------------ */
+/* --- what a stage does --- */
 
 static void wait_for(sem_t *s)
 {
@@ -240,7 +240,7 @@ int pipe_backward(struct pipe *p, const struct pipe_pass *pass)
         return all_stages(p, PIPE_BACKWARD, pass);
 }
 
-/* --- stages ----------------------------------------------------------------------------------- */
+/* --- stages --- */
 
 static int init_stage(struct pipe *p, unsigned number, const struct math_ops *ops,
                       const struct model *m, size_t from, size_t end, bool weights)

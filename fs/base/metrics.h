@@ -64,9 +64,9 @@ extern struct metric_cell metric_cells[METRIC_COUNT];
 #define METRIC_MAX(name, n) metric_raise(METRIC_##name, (uint64_t)(n))
 void metric_raise(enum metric m, uint64_t n);
 
-/* --- by operation
- *
- * A table of cells for each family of metrics, which Prometheus alone is shown. */
+/* --- by operation --- */
+
+/* A table of cells for each family of metrics, which Prometheus alone is shown. */
 
 enum {
         METRIC_OPERATIONS_MOST = 48, /* of the kernel, or of the store */

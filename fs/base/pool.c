@@ -166,7 +166,7 @@ static struct waiter *take_waiter_locked(struct pool *p) REQUIRES(&p->mtx)
         return busy_locked(p) ? NULL : waiters_take(&p->locked.waiting);
 }
 
-/* --- shares */
+/* --- shares --- */
 
 static struct pool_share *asked_locked(const struct pool *p) REQUIRES(&p->mtx)
 {

@@ -51,8 +51,7 @@ static int take_options(struct params *p, const struct live_reply *r)
         return 0;
 }
 
-/* --- the end by a signal ------------------------------------------------------------------------
- */
+/* --- the end by a signal --- */
 
 static volatile sig_atomic_t ended_by;
 

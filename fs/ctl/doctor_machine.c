@@ -32,8 +32,7 @@ enum {
         MIB_BITS = 20
 };
 
-/* --- FUSE ---------------------------------------------------------------------------------------
- */
+/* --- FUSE --- */
 
 /* Mounts for nobody: the mount goes with this process, and nobody else ever sees it. The result is
  * an errno. */
@@ -152,8 +151,7 @@ static void look_at_kernel(struct doctor *d)
                            u.release);
 }
 
-/* --- limits -------------------------------------------------------------------------------------
- */
+/* --- limits --- */
 
 /* How many files the mount may open: a daemon that runs has its own limit. */
 static rlim_t descriptors_of(const struct doctor *d)
@@ -236,8 +234,7 @@ static void look_at_read_ahead(struct doctor *d)
                            geteuid() ? "only root may" : "/sys cannot be written");
 }
 
-/* --- the disk -----------------------------------------------------------------------------------
- */
+/* --- the disk --- */
 
 static double seconds(void)
 {

@@ -35,8 +35,7 @@ static int64_t now_us(void)
         return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
-/* --- latency ------------------------------------------------------------------------------------
- */
+/* --- latency --- */
 
 static int by_size(const void *a, const void *b)
 {
@@ -60,8 +59,7 @@ static int64_t latency(struct store *s, const char *key)
         return us[LOOKS / 2];
 }
 
-/* --- bandwidth ----------------------------------------------------------------------------------
- */
+/* --- bandwidth --- */
 
 struct probe;
 
@@ -161,8 +159,7 @@ static double run_flows(struct probe *p, unsigned n, unsigned ms, bool reads)
         return rate;
 }
 
-/* --- what fits ----------------------------------------------------------------------------------
- */
+/* --- what fits --- */
 
 /* Parts that take five times as long as the store's answer, so that it costs a sixth at most. */
 static uint64_t fitting_part(double rate, int64_t latency_us)

@@ -25,8 +25,7 @@ enum {
         BYTES = 4096
 };
 
-/* --- the way ------------------------------------------------------------------------------------
- */
+/* --- the way --- */
 
 static void say_step(struct doctor *d, const char *name, unsigned us, const char *what)
 {
@@ -108,8 +107,7 @@ static void say_credentials(struct doctor *d, const struct store_credentials *c)
                            ctl_span((int64_t)c->expiry_s - time(NULL), span));
 }
 
-/* --- permissions --------------------------------------------------------------------------------
- */
+/* --- permissions --- */
 
 /* What was made, to be removed. */
 struct trial {

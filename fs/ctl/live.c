@@ -20,8 +20,7 @@
 
 #include "base/banned.h"
 
-/* --- a reply ------------------------------------------------------------------------------------
- */
+/* --- a reply --- */
 
 void live_reply_release(struct live_reply *r)
 {
@@ -92,8 +91,7 @@ static int cut_reply(struct live_reply *r)
         return 0;
 }
 
-/* --- asking -------------------------------------------------------------------------------------
- */
+/* --- asking --- */
 
 int64_t live_now_ms(void)
 {
@@ -194,8 +192,7 @@ int live_ask(const char *socket, const char *request, struct live_reply *out, ch
         return err;
 }
 
-/* --- the mounts of this host --------------------------------------------------------------------
- */
+/* --- the mounts of this host --- */
 
 static void closedirp(DIR **d)
 {

@@ -22,8 +22,7 @@ static uint64_t number(const char *text)
         return strtoull(text, NULL, 10);
 }
 
-/* --- list ---------------------------------------------------------------------------------------
- */
+/* --- list --- */
 
 static void print_unreachable(void *arg, const char *url, const char *mountpoint)
 {
@@ -63,8 +62,7 @@ int ctl_list(const struct ctl *c)
         return CTL_OK;
 }
 
-/* --- status and files ---------------------------------------------------------------------------
- */
+/* --- status and files --- */
 
 static void print_file(const struct live_line *l)
 {
@@ -177,8 +175,7 @@ int ctl_files(const struct ctl *c)
         return CTL_OK;
 }
 
-/* --- stats --------------------------------------------------------------------------------------
- */
+/* --- stats --- */
 
 /* The fields of a line: name, kind, value, unit. */
 static double change(const struct live_reply *before, const struct live_line *l)
@@ -236,8 +233,7 @@ int ctl_stats(const struct ctl *c)
         }
 }
 
-/* --- credentials and log level ------------------------------------------------------------------
- */
+/* --- credentials and log level --- */
 
 int ctl_credentials(const struct ctl *c)
 {

@@ -59,8 +59,7 @@ static double seconds(void)
         return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* --- looks --------------------------------------------------------------------------------------
- */
+/* --- looks --- */
 
 static void look_release(struct look *l)
 {
@@ -130,8 +129,7 @@ static int by_name(const void *a, const void *b)
         return strcmp(x->l->v[FILE_KEY], y->l->v[FILE_KEY]);
 }
 
-/* --- drawing ------------------------------------------------------------------------------------
- */
+/* --- drawing --- */
 
 /* A line between two escape codes, cut at the right edge; the last row of the terminal stays free
  * of a newline. */
@@ -238,8 +236,7 @@ static void draw(const struct look *now, const struct look *then, enum order ord
         buf_release(&s.text);
 }
 
-/* --- the terminal -------------------------------------------------------------------------------
- */
+/* --- the terminal --- */
 
 static void restore(void)
 {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Ceilings for files and functions, a licence line in each source, no notes to self.
 . "${srcdir:?}/tests/lib/tap.sh"
-plan 5
+plan 6
 
 cd "$srcdir" || exit 1
 # What the build makes inside a clone (build*/) is not source, nor are inputs of the fuzz targets.
@@ -31,6 +31,10 @@ check "no function is longer than 80 lines" each "$tmp/c" '
 check "each source names its licence" sh -c '
 	lacking=$(xargs grep -L "SPDX-License-Identifier: Apache-2.0" <"$1")
 	[ -z "$lacking" ] || { echo "$lacking"; exit 1; }' sh "$tmp/sources"
+
+# clang-format breaks one that is too long, or has a ruler.
+check "the heading of a section is one line" sh -c '
+	! xargs grep -nE "^ *[/][*] --- " <"$1" | grep -v -e " --- [*][/]\$"' sh "$tmp/c"
 
 check "no notes to self" sh -c '
 	! xargs grep -nwE "TO""DO|FIX""ME|X""XX" <"$1"' sh "$tmp/sources"

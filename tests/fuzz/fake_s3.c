@@ -19,8 +19,7 @@ void __wrap_http_stop(struct http *h);
 void __wrap_http_close(struct http *h);
 int __wrap_http_submit(struct http *h, struct http_req *rq);
 
-/* --- what is stored: keys with their query taken off, and uploads under the id's number ---------
- */
+/* --- what is stored: keys with their query taken off, and uploads under the id's number --- */
 
 enum { OBJECTS_MAX = 64, KEY_MAX = 1200, UPLOADS_MAX = 16, PIECE = 1 << 16 };
 
@@ -54,8 +53,7 @@ static unsigned store_object(const char *key, uint64_t size)
         return objects[i].etag = ++last_etag;
 }
 
-/* --- requests and replies ----------------------------------------------------------------------
- */
+/* --- requests and replies --- */
 
 struct reply {
         int status;
@@ -243,8 +241,7 @@ static void answer(struct http_req *rq, struct reply *r)
         }
 }
 
-/* --- the door ----------------------------------------------------------------------------------
- */
+/* --- the door --- */
 
 static struct door {
         pthread_mutex_t mtx;

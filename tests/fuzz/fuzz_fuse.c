@@ -183,8 +183,7 @@ static void forget(struct known_node *n)
         n->id = 0;
 }
 
-/* --- operations --------------------------------------------------------------------------------
- */
+/* --- operations --- */
 
 static void op_lookup(void)
 {
@@ -456,8 +455,7 @@ static void (*const ops[])(void) = {
         op_copy_range, op_fallocate, op_forget,  op_refuse,
 };
 
-/* --- a mount for each input --------------------------------------------------------------------
- */
+/* --- a mount for each input --- */
 
 static void greet(void)
 {

@@ -36,7 +36,7 @@ unsigned judge_path(struct judge *j, const char *name)
         return j->npaths++;
 }
 
-/* --- what is printed */
+/* --- what is printed --- */
 
 static bool is_about(const struct call *c, const char *name)
 {
@@ -89,7 +89,7 @@ static void print_unexplained(struct judge *j, struct search *s)
         judge_wrong(j, op->call, what);
 }
 
-/* --- looks: what may be older than the call */
+/* --- looks: what may be older than the call --- */
 
 static bool fits(struct judge *j, const struct look *l, int value)
 {
@@ -123,7 +123,7 @@ static void judge_look(struct judge *j, const struct look *l, const struct searc
         judge_wrong(j, l->call, what);
 }
 
-/* --- components */
+/* --- components --- */
 
 static void judge_component(struct judge *j, unsigned root)
 {

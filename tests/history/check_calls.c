@@ -118,7 +118,7 @@ static bool is_moved_and_changed(const struct judge *j, const struct call *c)
         return false;
 }
 
-/* --- looks */
+/* --- looks --- */
 
 /* What a host did itself it knows at once. */
 static int64_t known_from(const struct judge *j, const struct call *c, const char *name)
@@ -246,7 +246,7 @@ uint64_t judge_size(struct judge *j, int value)
         return size;
 }
 
-/* --- errors */
+/* --- errors --- */
 
 static void wrong_errno(struct judge *j, const struct call *c)
 {
@@ -309,7 +309,7 @@ static bool has_effect(const struct judge *j, const struct call *c)
         return !c->err || is_maybe(j, c);
 }
 
-/* --- calls */
+/* --- calls --- */
 
 static void judge_write(struct judge *j, const struct call *c)
 {

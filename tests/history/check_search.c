@@ -56,7 +56,7 @@ void spans_add(struct spans *s, int value, int64_t from, int64_t until)
         s->all[s->n++] = (struct span){value, from, until};
 }
 
-/* --- sets of worlds */
+/* --- sets of worlds --- */
 
 static unsigned hash_of(const struct world *w)
 {
@@ -105,7 +105,7 @@ static void worlds_add(struct worlds *ws, const struct world *w)
         ws->table[at] = ws->n;
 }
 
-/* --- steps */
+/* --- steps --- */
 
 static int published(struct run *r, const struct op *op, int base)
 {
@@ -227,7 +227,7 @@ static void spread(struct run *r)
         }
 }
 
-/* --- time */
+/* --- time --- */
 
 static bool is_open(const struct run *r, unsigned p, int value)
 {

@@ -12,7 +12,7 @@
 
 enum { PATHS = 8, STEPS = 3, NONE = 0, A_DIR = 1 };
 
-/* --- check_contents.c: contents as small numbers; equal numbers are equal contents. */
+/* --- check_contents.c: contents as small numbers; equal numbers are equal contents. --- */
 
 struct contents;
 struct contents *contents_new(void);
@@ -26,7 +26,7 @@ int contents_change(struct contents *all, int base, unsigned id, unsigned piece)
 bool contents_end_with(const struct contents *all, int what, unsigned id);
 const char *contents_text(const struct contents *all, int what);
 
-/* --- check_search.c */
+/* --- check_search.c --- */
 
 enum act {
         ACT_SET,     /* p becomes the value */
@@ -78,7 +78,7 @@ struct search {
         struct op *ops;
         unsigned nops, npaths;
         struct spans could[PATHS];
-        /* --- the result */
+        /* --- the result --- */
         const struct op *broken; /* no order explains this one */
         struct spans were;       /* of its p, when that was found */
         const char *too_large;   /* or the search gave up */

@@ -111,7 +111,7 @@ static bool make_dirs(void)
         return true;
 }
 
-/* --- processes */
+/* --- processes --- */
 
 static void part_of(const struct job *job, int n, char *path, size_t size)
 {

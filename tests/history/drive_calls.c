@@ -31,7 +31,7 @@ static int lock_of(const char *name)
         return name[0] == 't' ? SHARED + name[1] - '0' : -1;
 }
 
-/* --- begin and end */
+/* --- begin and end --- */
 
 static void take_locks(struct making *m)
 {
@@ -148,7 +148,7 @@ void call_one_step(struct call *c, int rc)
         c->t[2] = c->t[0];
 }
 
-/* --- bytes */
+/* --- bytes --- */
 
 static uint64_t random_length(struct who *w)
 {
@@ -219,7 +219,7 @@ static unsigned char *read_all(struct making *m, int fd, uint64_t *n)
         return NULL;
 }
 
-/* --- reads */
+/* --- reads --- */
 
 /* Now and then it is read once more, and must still be what it was. */
 static void read_again(struct making *m, int fd, const unsigned char *was, uint64_t n)
@@ -298,7 +298,7 @@ void do_list(struct who *w)
         call_end(&m);
 }
 
-/* --- writes */
+/* --- writes --- */
 
 void call_bytes(struct who *w, struct call *c)
 {

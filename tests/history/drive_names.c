@@ -19,7 +19,7 @@
 
 enum { RENAME_NEW = 1, SETTLES_MS = 20000 };
 
-/* --- names */
+/* --- names --- */
 
 static void do_name(struct who *w, enum call_kind kind, const char *name)
 {
@@ -93,7 +93,7 @@ static void do_move_dir(struct who *w)
         do_move(w, CALL_MOVE_DIR, from, to);
 }
 
-/* --- a writer that is killed */
+/* --- a writer that is killed --- */
 
 /* Until its daemon has seen the end of the process, the mount itself shows what it wrote. */
 static void settle(struct making *m)
@@ -139,7 +139,7 @@ static void do_killed(struct who *w, enum call_kind kind, const char *name)
         call_end(&m);
 }
 
-/* --- what is done next */
+/* --- what is done next --- */
 
 static void random_file(struct who *w, char *name)
 {

@@ -16,7 +16,7 @@
 
 enum { MI = 1 << 20, FIRST = 5 * MI };
 
-/* --- the file */
+/* --- the file --- */
 
 static struct wfile_tally tally;
 static struct left_uploads left;

@@ -104,7 +104,7 @@ static void world_new(char **dirs)
         pthread_barrier_init(&world->barrier, &barrier, MOUNTS * EACH);
 }
 
-/* --- random rounds */
+/* --- random rounds --- */
 
 /* What was opened to be written, and is not: the mount has a file as long as somebody might write.
  */

@@ -65,7 +65,7 @@ uint64_t random_length(void);
 /* The path of the file in that host's mount, in a buffer that is used again by the fourth call. */
 const char *path_of(int host, unsigned file);
 
-/* --- changes: each is noted, made in the host's mount, and its errno judged. */
+/* --- changes: each is noted, made in the host's mount, and its errno judged. --- */
 
 unsigned change_new(enum kind kind, int host, unsigned file);
 void change_seen_from_now_on(unsigned id);
@@ -81,7 +81,7 @@ void do_mode(int host, unsigned file);
 /* Creates with O_EXCL: whether this one won. */
 bool do_exclusive(int host, unsigned file, uint64_t len, unsigned *id);
 
-/* --- what is there */
+/* --- what is there --- */
 
 /* Opens, looks at the size in two ways and reads all. Returns the change that was seen last, 0 when
  * there is no file or it was replaced meanwhile. */

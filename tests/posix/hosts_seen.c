@@ -43,7 +43,7 @@ void wrong(unsigned file, const char *fmt, ...)
         fflush(stdout);
 }
 
-/* --- bytes */
+/* --- bytes --- */
 
 static struct cell cell_at(unsigned id, uint64_t len, uint64_t off)
 {
@@ -139,7 +139,7 @@ static unsigned read_changes(int host, unsigned file, const unsigned char *p, ui
         return last;
 }
 
-/* --- whether it may be */
+/* --- whether it may be --- */
 
 /* Whether a change that gives the file other bytes, or none, had returned before `opened`, and
  * began after the one that is seen (NULL: at the start there was no file) had returned. */
@@ -272,7 +272,7 @@ unsigned look(int host, unsigned file)
         return id;
 }
 
-/* --- changes */
+/* --- changes --- */
 
 unsigned change_new(enum kind kind, int host, unsigned file)
 {

@@ -109,7 +109,7 @@ static void quit(const char *what)
         exit(2);
 }
 
-/* --- operations */
+/* --- operations --- */
 
 /* xorshift64*: the sequence is the same on every machine. */
 static uint64_t state;
@@ -319,7 +319,7 @@ static bool performed(const struct op *op)
         return step % 25 || same_everything();
 }
 
-/* --- scripts */
+/* --- scripts --- */
 
 static struct op made_up(void)
 {

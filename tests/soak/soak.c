@@ -74,7 +74,7 @@ void wrong(const struct worker *w, const char *what, const char *name)
         _exit(1);
 }
 
-/* --- the mount */
+/* --- the mount --- */
 
 /* The mount that stays has few connections: each keeps the buffers of its requests, a MiB once it
  * has sent and received, and of many the last is used for the first time at any time. */
@@ -120,7 +120,7 @@ static bool mount_anew(struct job *job, bool kill, bool stays)
         return mount_begins(job, stays);
 }
 
-/* --- what the daemon has */
+/* --- what the daemon has --- */
 
 static const char *const gauges[] = {"nodes",        "pool_used",       "handles",
                                      "dirty_files",  "uploading_files", "failed_files",
@@ -256,7 +256,7 @@ static bool sample(const struct job *job, double second, bool stays)
         return !fflush(job->samples);
 }
 
-/* --- processes */
+/* --- processes --- */
 
 static void work(int n)
 {

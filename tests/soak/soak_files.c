@@ -51,7 +51,7 @@ struct file *file_any(struct worker *w, const char *prefix)
         return found;
 }
 
-/* --- bytes */
+/* --- bytes --- */
 
 void file_note(struct file *f, uint64_t off, uint64_t len, unsigned number)
 {
@@ -158,7 +158,7 @@ void file_read(struct worker *w, const struct file *f)
         file_read_fd(w, f, fd, 0);
 }
 
-/* --- names */
+/* --- names --- */
 
 static bool is_below(const char *name, const char *dir, const char *entry)
 {

@@ -98,7 +98,7 @@ static void make_dir(struct worker *w, const char *name)
         snprintf(w->dirs[i], sizeof w->dirs[i], "%s", name);
 }
 
-/* --- a checkpoint: a directory of shards */
+/* --- a checkpoint: a directory of shards --- */
 
 static void remove_dir(struct worker *w, const char *name)
 {
@@ -176,7 +176,7 @@ static void step_load(struct worker *w)
                 file_read(w, file_find(w, "latest"));
 }
 
-/* --- single files */
+/* --- single files --- */
 
 static void step_log(struct worker *w)
 {
@@ -354,7 +354,7 @@ static void step_link(struct worker *w)
                 wrong(w, "readlink", "link");
 }
 
-/* --- what comes to nothing */
+/* --- what comes to nothing --- */
 
 /* A writer that is killed leaves no file, and what it sent is taken back. */
 static void step_killed(struct worker *w)

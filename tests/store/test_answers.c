@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-/* --- the region ------------------------------------------------------------------------------- */
+/* --- the region --- */
 
 struct region {
         int form;
@@ -68,7 +68,7 @@ START_TEST(a_region_that_leads_nowhere_is_an_error)
 }
 END_TEST
 
-/* --- the clock -------------------------------------------------------------------------------- */
+/* --- the clock --- */
 
 static void answer_clock(void *arg, struct fake_req *rq)
 {
@@ -99,7 +99,7 @@ START_TEST(the_time_of_the_server_is_taken)
 }
 END_TEST
 
-/* --- the check -------------------------------------------------------------------------------- */
+/* --- the check --- */
 
 static void answer_code(void *arg, struct fake_req *rq)
 {
@@ -211,7 +211,7 @@ START_TEST(a_bad_config_is_refused_with_one_line)
 }
 END_TEST
 
-/* --- bodies ----------------------------------------------------------------------------------- */
+/* --- bodies --- */
 
 struct listing {
         const char *pages[3];
@@ -485,7 +485,7 @@ START_TEST(a_copy_that_answers_200_with_an_error_is_made_again)
 }
 END_TEST
 
-/* --- lengths that are lies -------------------------------------------------------------------- */
+/* --- lengths that are lies --- */
 
 /* RFC 9112, section 6.3: the chunks say where the body ends, whatever Content-Length says. */
 static void answer_more_than_announced(void *arg, struct fake_req *rq)

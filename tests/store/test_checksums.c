@@ -136,8 +136,7 @@ START_TEST(checksums_are_sent_as_was_asked_for)
 }
 END_TEST
 
-/* --- CRC64NVME ----------------------------------------------------------------------------------
- */
+/* --- CRC64NVME --- */
 
 struct r2 {
         bool takes_crc32c; /* also of an upload as a whole */
@@ -243,8 +242,7 @@ START_TEST(bytes_that_change_before_they_are_sent_in_crc64nvme_are_not_sent)
 }
 END_TEST
 
-/* --- when required ------------------------------------------------------------------------------
- */
+/* --- when required --- */
 
 struct locked {
         unsigned refused, with_md5, with_sums;

@@ -129,7 +129,7 @@ START_TEST(a_server_that_is_gone_is_reported)
 }
 END_TEST
 
-/* --- gets ------------------------------------------------------------------------------------- */
+/* --- gets --- */
 
 struct get_plan {
         const char *words[8];
@@ -283,7 +283,7 @@ START_TEST(a_get_ends_with_what_its_callback_says)
 }
 END_TEST
 
-/* --- the queue -------------------------------------------------------------------------------- */
+/* --- the queue --- */
 
 static void hang_on_data(void *arg, struct fake_req *rq)
 {

@@ -50,7 +50,7 @@ struct change {
         atomic_bool ends; /* all is refused behind the answer that is changed */
 };
 
-/* --- calls ------------------------------------------------------------------------------------ */
+/* --- calls --- */
 
 static int run_check(struct store *s)
 {
@@ -189,7 +189,7 @@ static int run_uploads(struct store *s)
         return waited(store_list_uploads(s, "", uploads_done, &e), &e);
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- answers --- */
 
 #define HNS                                                                                        \
         {                                                                                          \
@@ -257,7 +257,7 @@ static const struct call calls[] = {
            "<Initiated>2026-01-02T03:04:05Z</Initiated></Upload></ListMultipartUploadsResult>"}}},
 };
 
-/* --- changes ---------------------------------------------------------------------------------- */
+/* --- changes --- */
 
 /* The end of the JSON value at p. */
 static const char *value_end(const char *p)

@@ -38,9 +38,9 @@ static void run(const char *url, const char *version, fake_fn *answer, struct ra
         fake_stop(f);
 }
 
-/* --- Google Cloud Storage: moveTo with ifSourceGenerationMatch and ifGenerationMatch=0 (API
- * reference, Objects: move) ---------------------------------------------------------------------
- */
+/* --- Google Cloud Storage --- */
+
+/* moveTo with ifSourceGenerationMatch and ifGenerationMatch=0 (API reference, Objects: move). */
 
 static void reply_json(struct fake_req *rq, int status, const char *body)
 {
@@ -84,9 +84,9 @@ START_TEST(gs_tells_a_source_that_is_gone)
 }
 END_TEST
 
-/* --- directory buckets: x-amz-rename-source-if-match and If-None-Match (API reference,
- * RenameObject) ---------------------------------------------------------------------------------
- */
+/* --- directory buckets --- */
+
+/* x-amz-rename-source-if-match and If-None-Match (API reference, RenameObject). */
 
 static void answer_s3(void *arg, struct fake_req *rq)
 {

@@ -70,7 +70,7 @@ bool is_pattern(const char *p, uint64_t off, size_t n)
         return true;
 }
 
-/* --- who may, and where ----------------------------------------------------------------------- */
+/* --- who may, and where --- */
 
 static int check_with(const char *bucket, const char *access, const char *secret,
                       const char *region, char *why, size_t nwhy)

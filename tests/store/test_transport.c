@@ -22,8 +22,9 @@
 enum { SIZE = 200000, LOOPBACK = 0x7f000001 };
 static char object[SIZE];
 
-/* --- a name with two addresses ------------------------------------------------------------------
- * libcurl asks these, as they stand before libc's. */
+/* --- a name with two addresses --- */
+
+/* libcurl asks these, as they stand before libc's. */
 
 static bool has_two; /* the first is 127.0.0.2 */
 
@@ -145,8 +146,7 @@ START_TEST(connections_choose_among_all_addresses)
 }
 END_TEST
 
-/* --- slow exchanges -----------------------------------------------------------------------------
- */
+/* --- slow exchanges --- */
 
 struct plan {
         unsigned slow; /* this request is answered as `how` says */
@@ -251,8 +251,7 @@ START_TEST(a_reply_that_trickles_is_given_up)
 }
 END_TEST
 
-/* --- ranges that are ignored --------------------------------------------------------------------
- */
+/* --- ranges that are ignored --- */
 
 enum { WHOLE = 20 << 20 }; /* more than is passed over before the first byte */
 

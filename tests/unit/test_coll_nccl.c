@@ -25,7 +25,7 @@ static struct {
         unsigned met, begun, aborted, alarms, polls;
 } now;
 
-/* --- the library ------------------------------------------------------------------------------ */
+/* --- the library --- */
 
 ncclResult_t ncclGetVersion(int *out)
 {
@@ -120,7 +120,7 @@ void *dlsym(void *library, const char *name)
         return found;
 }
 
-/* --- the device ------------------------------------------------------------------------------- */
+/* --- the device --- */
 
 static void get_id(char out[DEV_ID_MAX])
 {
@@ -192,7 +192,7 @@ int dev_fail(const char *what, const char *text)
         return -EIO;
 }
 
-/* --- the other rank --------------------------------------------------------------------------- */
+/* --- the other rank --- */
 
 static int meet(struct coll *c, double *v, size_t n)
 {

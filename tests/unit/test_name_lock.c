@@ -65,7 +65,7 @@ static void teardown(void)
         pool_free(env.pool);
 }
 
-/* --- who asks */
+/* --- who asks --- */
 
 struct who {
         struct name_lock lock;
@@ -113,7 +113,7 @@ static void exclude_two(struct who *x, struct node *from, const char *n, struct 
         name_lock_take(&m, &x->lock);
 }
 
-/* --- who waits for whom */
+/* --- who waits for whom --- */
 
 static struct who one, two, three, four;
 
@@ -224,7 +224,7 @@ START_TEST(what_the_tree_is_asked_about_a_lock_is_so)
 }
 END_TEST
 
-/* --- names that change */
+/* --- names that change --- */
 
 START_TEST(what_has_a_name_is_found_when_the_lock_is_granted)
 {
@@ -261,7 +261,7 @@ START_TEST(a_directory_that_moves_takes_its_locks_along)
 }
 END_TEST
 
-/* --- files */
+/* --- files --- */
 
 static struct wfile *write_to(struct node *n)
 {
@@ -372,7 +372,7 @@ START_TEST(a_name_that_becomes_anothers_while_its_file_publishes_is_found_again)
 }
 END_TEST
 
-/* --- keys */
+/* --- keys --- */
 
 /* Who publishes. */
 struct key {
@@ -582,7 +582,7 @@ START_TEST(a_thousand_that_wait_for_a_key_are_told_in_their_order)
 }
 END_TEST
 
-/* --- many */
+/* --- many --- */
 
 START_TEST(a_thousand_that_wait_are_told_in_their_order)
 {

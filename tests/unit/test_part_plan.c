@@ -118,7 +118,7 @@ START_TEST(every_byte_is_in_one_part)
 }
 END_TEST
 
-/* --- commits */
+/* --- commits --- */
 
 #define RUNS 4
 static const struct {

@@ -46,7 +46,9 @@ static void near_to(double got, double want, double tolerance, const char *what)
                       got, want);
 }
 
-/* --- one layer each: the derivative of a weighted sum of its outputs, in a random direction --- */
+/* --- one layer each --- */
+
+/* The derivative of a weighted sum of its outputs, in a random direction. */
 
 enum { ROWS = 12, BLOCK = 6, WIDTH = 10 };
 struct layer {
@@ -256,7 +258,7 @@ START_TEST(each_layer_has_the_gradient_of_numerical_differentiation)
 }
 END_TEST
 
-/* --- a whole model --------------------------------------------------------------------------- */
+/* --- a whole model --- */
 
 static const struct model tiny = SMALL_GPT(2, 2, 12, 17, 5);
 static const struct train_data noise;

@@ -23,8 +23,7 @@ static struct coll alone;
 static bool abandoned; /* a signal came, and no other rank is waited for */
 static struct keys keys;
 
-/* --- a storage in memory, whose writes stop in the middle of a file ----------------------------
- */
+/* --- a storage in memory, whose writes stop in the middle of a file --- */
 
 static struct stand_in {
         struct io io;
@@ -140,8 +139,7 @@ static int max_or_abandoned(struct coll *c, double *v, size_t n)
         return abandoned ? -ECANCELED : coll_none.max(c, v, n);
 }
 
-/* --- a model that is trained and saved ----------------------------------------------------------
- */
+/* --- a model that is trained and saved --- */
 
 static void set(const char *name, const char *value)
 {

@@ -193,7 +193,7 @@ START_TEST(entries_that_overlap_are_refused)
 }
 END_TEST
 
-/* --- zip64 */
+/* --- zip64 --- */
 
 static void add(struct buf *b, uint64_t v, unsigned n)
 {

@@ -98,9 +98,7 @@ static int measure_work(struct async_job *j)
         return err;
 }
 
-/* --- a job
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- a job --- */
 
 static int step(struct async_job *j)
 {

@@ -59,7 +59,7 @@ struct work {
         atomic_int err; /* the first */
 };
 
-/* --- keys */
+/* --- keys --- */
 
 /* "100k", "2M", "1Ki" or "1500", as the Python suite counts. */
 static int parse_count(const char *text, uint64_t *out)
@@ -145,7 +145,7 @@ static int read_set(const struct keys *k, struct set *s, char *why, size_t nwhy)
         return 0;
 }
 
-/* --- images */
+/* --- images --- */
 
 static int make_image(const struct set *s, uint64_t number, struct buf *out)
 {
@@ -293,7 +293,7 @@ static int make_all(struct work *w, size_t threads)
         return atomic_load(&w->err);
 }
 
-/* --- the scenario */
+/* --- the scenario --- */
 
 /* The i-th name of what this rank may have made. */
 static void made_name(void *arg, size_t i, char *out, size_t n)

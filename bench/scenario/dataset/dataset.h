@@ -32,7 +32,7 @@ int dataset_needs(const struct run *r, const struct keys *k, const char *storage
 struct loader_how dataset_how(const struct dataset_kind *kind, const struct keys *k,
                               const struct coll *c);
 
-/* --- model=vit: a vision transformer that learns (dataset_train.c) */
+/* --- model=vit: a vision transformer that learns (dataset_train.c) --- */
 
 /* What the keys ask for. 0, or -EINVAL or -EOPNOTSUPP with one line in `why`. */
 int learner_setup(const struct keys *k, struct train_setup *out, char *why, size_t nwhy);
@@ -61,7 +61,7 @@ int learner_batch(struct learner *l, int own, const struct batch *b, bool *more)
 void learner_epoch(struct learner *l, size_t epoch);
 void learner_free(struct learner *l); /* NULL is fine */
 
-/* --- checkpoints (dataset_save.c) */
+/* --- checkpoints (dataset_save.c) --- */
 
 struct saver;
 /* Collective: makes ready to save the state of what learns or, where nothing does, of
@@ -77,7 +77,7 @@ size_t saver_times(const struct saver *s, const double **out);
  * a negative errno after run_error(). */
 int saver_close(struct saver *s);
 
-/* --- results (dataset_table.c) */
+/* --- results (dataset_table.c) --- */
 
 struct dataset_facts {
         const struct keys *keys;

@@ -58,7 +58,7 @@ struct loader {
         pthread_cond_t cond;
 };
 
-/* --- what samples there are */
+/* --- what samples there are --- */
 
 /* splitmix64's last step: numbers that are close get sums that are not. */
 static uint64_t mix(uint64_t x)
@@ -126,7 +126,7 @@ int loader_seen_check(const struct loader_seen *all, char *why, size_t nwhy)
         return -EBADMSG;
 }
 
-/* --- a worker's samples */
+/* --- a worker's samples --- */
 
 /* Waits until a batch may be begun. -ECANCELED: nobody wants more. */
 static int await_credit(struct worker *w)
@@ -372,7 +372,7 @@ static void *work(void *arg)
         return NULL;
 }
 
-/* --- the epoch */
+/* --- the epoch --- */
 
 int loader_start(const struct loader_how *how, size_t epoch, struct loader **out)
 {

@@ -154,7 +154,7 @@ int sample_source_path(const struct sample_source *p, const char *name, char out
         return snprintf(out, PATH_MAX, "%s/%s", p->text, name) >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-/* --- the list */
+/* --- the list --- */
 
 /* A list that grows. */
 struct listing {
@@ -271,7 +271,7 @@ int sample_source_forget(struct sample_source *p, const char *name)
         return fd < 0 ? -errno : -posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 }
 
-/* --- removing */
+/* --- removing --- */
 
 static int remove_objects(struct sample_source *p, sample_source_name_fn *name, void *arg, size_t n)
 {

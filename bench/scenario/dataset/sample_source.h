@@ -59,7 +59,7 @@ int sample_source_forget(struct sample_source *p, const char *name);
 typedef void sample_source_name_fn(void *arg, size_t i, char *out, size_t n);
 int sample_source_remove(struct sample_source *p, sample_source_name_fn *name, void *arg, size_t n);
 
-/* --- reading (sample_source_read.c) */
+/* --- reading (sample_source_read.c) --- */
 
 struct stream;
 /* How samples are read: `ahead`: the next block is fetched while one is used; else when it is asked
@@ -78,7 +78,7 @@ int stream_next(struct stream *s, const void **p, size_t *n);
 void stream_end(struct stream *s);
 void stream_free(struct stream *s); /* NULL is fine */
 
-/* --- writing (sample_source_write.c) */
+/* --- writing (sample_source_write.c) --- */
 
 struct sink;
 /* Begins an object or file. Memory grows to two parts of an upload at most. */

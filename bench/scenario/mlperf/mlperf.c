@@ -353,9 +353,7 @@ static int one_load(struct mlperf_job *j, size_t i)
         return err ? err : gone;
 }
 
-/* --- a job
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- a job --- */
 
 /* What a job that failed had saved before goes; that it cannot is no second failure. */
 static void remove_save(struct mlperf_job *j, const char *dir)

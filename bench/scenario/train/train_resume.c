@@ -44,7 +44,7 @@ static int read_at(struct resume *r, uint64_t from, uint64_t n, char *to)
         return read_ranges(r, &(struct io_range){from, n}, 1, to);
 }
 
-/* --- a file ----------------------------------------------------------------------------------- */
+/* --- a file --- */
 
 static size_t find(const struct found *f, const struct shard_piece *want)
 {
@@ -87,7 +87,7 @@ static int read_file(struct resume *r)
         return err;
 }
 
-/* --- a directory ------------------------------------------------------------------------------ */
+/* --- a directory --- */
 
 static int read_memory(void *arg, const struct io_range *v, size_t n, void *dst)
 {
@@ -204,7 +204,7 @@ static int read_dir(struct resume *r, uint64_t size)
         return err;
 }
 
-/* --- both ------------------------------------------------------------------------------------- */
+/* --- both --- */
 
 /* A directory is what has .metadata. */
 static int read_state(struct resume *r, const char *name)

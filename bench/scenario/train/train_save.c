@@ -96,7 +96,7 @@ int train_saves_begin(struct train_saves *s, const struct run *r, const struct k
         return run_agree(r, err, why);
 }
 
-/* --- one save --------------------------------------------------------------------------------- */
+/* --- one save --- */
 
 /* One file of this process. */
 static void write_metadata(struct train_saves *s, struct train_wrote *out)
@@ -303,7 +303,7 @@ int train_saves_add(struct train_saves *s, uint64_t step)
         return err;
 }
 
-/* --- afterwards ------------------------------------------------------------------------------- */
+/* --- afterwards --- */
 
 int train_saves_slowest(struct train_saves *s)
 {

@@ -57,7 +57,7 @@ void train_write_here(struct io *io, const char *name, const struct io_data *d, 
         snprintf(out->why, sizeof out->why, "%s", out->err ? io->why : "");
 }
 
-/* --- messages -------------------------------------------------------------------------------- */
+/* --- messages --- */
 
 /* One message, with a descriptor unless fd is -1. 0 or a negative errno. */
 static int send_message(int sock, const void *p, size_t n, int fd)
@@ -111,7 +111,7 @@ static ssize_t receive_message(int sock, void *p, size_t n, int *fd)
         return got < 0 ? -errno : got;
 }
 
-/* --- the process ----------------------------------------------------------------------------- */
+/* --- the process --- */
 
 struct served {
         int sock;
@@ -207,7 +207,7 @@ int train_writer_main(const char *fd)
         return err ? 1 : 0;
 }
 
-/* --- the rank -------------------------------------------------------------------------------- */
+/* --- the rank --- */
 
 /* What became of an order, or of the process. */
 static void await(struct train_writer *w, struct train_wrote *out)

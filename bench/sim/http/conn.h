@@ -85,8 +85,10 @@ void conn_begin_reply(struct conn *c);
 enum step conn_send(struct conn *c, uint64_t now_ns);
 void conn_end_reply(struct conn *c);
 
-/* --- bytes (conn_io.c): a count, 0 at the end (reading), -EAGAIN with *step set, or another
- * negative errno --- */
+/* --- bytes (conn_io.c) --- */
+
+/* Each returns a count, 0 at the end (reading), -EAGAIN with *step set, or another negative errno.
+ */
 ssize_t conn_recv(struct conn *c, void *p, size_t n, enum step *step);
 /* Says that at least `left` bytes are still to come: the loop is woken when there is a good deal.
  */

@@ -85,8 +85,7 @@ bool s3_bad_checksums(const struct service *s, struct request *x)
         return x->status != 0;
 }
 
-/* --- uploads ------------------------------------------------------------------------------------
- */
+/* --- uploads --- */
 
 /* "Full object [...] CRC64NVME: Yes, CRC32: Yes, CRC32C: Yes, SHA-1: No, SHA-256: No. Composite
  * [...] CRC64NVME: No" (user guide, "Checking object integrity for data uploads"). */
@@ -177,8 +176,7 @@ bool s3_bad_append_checksum(struct request *x, const struct object *o)
         return mismatches(x, or_default(object_meta(o, ALGORITHM)), or_default(sent(x, &count)));
 }
 
-/* --- CRC64NVME ----------------------------------------------------------------------------------
- */
+/* --- CRC64NVME --- */
 
 static int keep(struct object *o, const char *text)
 {

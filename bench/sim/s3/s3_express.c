@@ -208,8 +208,9 @@ void s3_rename(struct service *s, struct request *x)
         s3_reply(x, 200);
 }
 
-/* --- append: user guide, "Appending data to objects in directory buckets", and API reference,
- * PutObject ----------------------------------------------------------------------------------- */
+/* --- append --- */
+
+/* User guide, "Appending data to objects in directory buckets", and API reference, PutObject. */
 
 /* Kept with an object that was added to: how many parts it has. */
 #define PARTS ":parts"

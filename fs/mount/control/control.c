@@ -59,8 +59,7 @@ static int64_t now_ms(void)
         return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* --- clients ------------------------------------------------------------------------------------
- */
+/* --- clients --- */
 
 static void drop_client(struct client *c)
 {
@@ -174,8 +173,7 @@ static void *serve_clients(void *arg)
         }
 }
 
-/* --- the socket ---------------------------------------------------------------------------------
- */
+/* --- the socket --- */
 
 static void closedirp(DIR **d)
 {

@@ -23,8 +23,7 @@
 
 enum { FILES_MOST = 1000, WHY_MAX = 1024 };
 
-/* --- open files ---------------------------------------------------------------------------------
- */
+/* --- open files --- */
 
 /* What is said of one, taken under the tree's lock. */
 struct open_file {
@@ -158,8 +157,7 @@ static int add_files(struct mount *m, struct buf *out)
         return 0;
 }
 
-/* --- the mount ----------------------------------------------------------------------------------
- */
+/* --- the mount --- */
 
 static void add_text(struct buf *out, const char *name, const char *text)
 {

@@ -38,8 +38,7 @@ struct metrics_http {
         char *path; /* of a unix socket, or NULL */
 };
 
-/* --- the address --------------------------------------------------------------------------------
- */
+/* --- the address --- */
 
 /* A socket file that nobody listens on is what a daemon left that died. */
 static int listen_unix(const char *path)
@@ -111,8 +110,7 @@ static unsigned port_of(int fd)
         return (unsigned)strtoul(port, NULL, 10);
 }
 
-/* --- requests -----------------------------------------------------------------------------------
- */
+/* --- requests --- */
 
 static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status, char *text,
                              size_t n)
@@ -159,8 +157,7 @@ static void complain(void *arg, const char *fmt, va_list ap)
         log_debug("metrics: %s", text);
 }
 
-/* --- beginning and end --------------------------------------------------------------------------
- */
+/* --- beginning and end --- */
 
 void metrics_http_stop(struct metrics_http *h)
 {

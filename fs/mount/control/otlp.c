@@ -50,8 +50,7 @@ struct otlp {
         bool ends;
 };
 
-/* --- one export ---------------------------------------------------------------------------------
- */
+/* --- one export --- */
 
 static uint64_t wall_ns(void)
 {
@@ -185,8 +184,7 @@ static void *run(void *arg)
         return NULL;
 }
 
-/* --- beginning and end --------------------------------------------------------------------------
- */
+/* --- beginning and end --- */
 
 static void otlp_free(struct otlp *o)
 {

@@ -114,9 +114,7 @@ static const struct fuse_lowlevel_ops ops = {
         .fallocate = op_fallocate,
 };
 
-/* --- mounting
- * -----------------------------------------------------------------------------------------------
- */
+/* --- mounting --- */
 
 static int add_options(const struct mount *m, struct fuse_args *args)
 {
@@ -268,9 +266,7 @@ static void raise_read_ahead(const struct mount *m)
                          READ_AHEAD_KB, strerror(errno));
 }
 
-/* --- threads
- * --------------------------------------------------------------------------------------------------
- */
+/* --- threads --- */
 
 static struct pool_buf *get_buffer(struct pool *pool)
 {

@@ -22,9 +22,7 @@ void op_received_in(struct pool_buf *buf)
         received = buf;
 }
 
-/* --- read
- * ------------------------------------------------------------------------------------------------
- */
+/* --- read --- */
 
 struct read_request {
         struct read_op op;
@@ -141,9 +139,7 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
         (void)read_begin(r, 0);
 }
 
-/* --- write
- * -----------------------------------------------------------------------------------------------
- */
+/* --- write --- */
 
 /* A few bytes in a buffer of their own take much more memory than they are. */
 enum { FEW_BYTES = 64 << 10 };

@@ -104,7 +104,7 @@ static bool changes(enum kernel_operation op)
         }
 }
 
-/* --- the table */
+/* --- the table --- */
 
 static struct request **bucket_locked(struct requests *q, uint64_t unique) REQUIRES(&q->mtx)
 {
@@ -138,7 +138,7 @@ static void unask_locked(struct requests *q, struct request *r) REQUIRES(&q->mtx
         q->locked.nasked--;
 }
 
-/* --- answering in its place */
+/* --- answering in its place --- */
 
 /* That there is no such request any more is no error. */
 static void answer(const struct requests *q, uint64_t unique, int err)
@@ -258,7 +258,7 @@ static void *look_at_asked(void *arg)
         return NULL;
 }
 
-/* --- the session's */
+/* --- the session's --- */
 
 struct requests *requests_new(struct mount *m, int fd,
                               struct node *(*node_of)(struct mount *m, uint64_t ino))
@@ -423,7 +423,7 @@ ssize_t requests_reply(struct requests *q, int fd, const struct iovec *iov, int 
         return -1;
 }
 
-/* --- between the op files */
+/* --- between the op files --- */
 
 struct request *request_now(void)
 {

@@ -28,7 +28,7 @@ struct node;
 struct request;
 struct requests;
 
-/* --- the session's */
+/* --- the session's --- */
 
 /* The table of a mount whose requests come from `fd`, and name nodes by these numbers. NULL: it
  * cannot be had. */
@@ -50,9 +50,9 @@ void requests_handled(struct requests *q);
  * tree nor anything after it is locked. */
 ssize_t requests_reply(struct requests *q, int fd, const struct iovec *iov, int n);
 
-/* --- between the op files
- *
- * A request stays until its own reply. */
+/* --- between the op files --- */
+
+/* A request stays until its own reply. */
 
 /* The one that this thread handles. */
 struct request *request_now(void);

@@ -15,8 +15,7 @@
 
 #include "base/banned.h"
 
-/* --- making -------------------------------------------------------------------------------------
- */
+/* --- making --- */
 
 struct make {
         struct name_lock lock;
@@ -160,8 +159,7 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *n
         fuse_reply_err(req, EPERM); /* an object has one name */
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
 struct follow {
         struct name_lock lock;

@@ -202,9 +202,7 @@ void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
         change(req, parent, name, "/", rmdir_begin, 0, true);
 }
 
-/* --- files
- * ------------------------------------------------------------------------------------------------
- */
+/* --- files --- */
 
 static void unlink_prepared(void *arg)
 {

@@ -288,9 +288,7 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
         name_lock_take(m, &o->lock);
 }
 
-/* --- open
- * --------------------------------------------------------------------------------------------------
- */
+/* --- open --- */
 
 /* What gives way to a node's new reader: the one before it, and one that followed a change of
  * metadata in its place. */
@@ -570,9 +568,7 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         name_lock_take(m, &o->lock);
 }
 
-/* --- release
- * ----------------------------------------------------------------------------------------------
- */
+/* --- release --- */
 
 static void handle_end(struct mount *m, struct handle *h)
 {

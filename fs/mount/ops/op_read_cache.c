@@ -46,8 +46,9 @@ void read_cache_opener(const struct mount *m, struct handle *h, pid_t tid)
         h->program[n > 0 ? n : 0] = 0;
 }
 
-/* --- what is known of programs ---
- * One is trusted to read in large blocks when it did so often enough in a row: once, and twice as
+/* --- what is known of programs --- */
+
+/* One is trusted to read in large blocks when it did so often enough in a row: once, and twice as
  * often each time that trust was wrong. */
 
 static struct mount_program *find_program_locked(struct mount *m, const char *name)

@@ -14,8 +14,7 @@
 
 enum { TRIES = 3 }; /* at an object that is replaced elsewhere again and again */
 
-/* --- any change ---------------------------------------------------------------------------------
- */
+/* --- any change --- */
 
 static void edit_go(struct op_edit *e);
 
@@ -105,8 +104,7 @@ void op_edit(struct op_edit *e)
         name_lock_take(e->m, &e->lock);
 }
 
-/* --- mode, owner, times -------------------------------------------------------------------------
- */
+/* --- mode, owner, times --- */
 
 struct setattr {
         struct op_edit edit; /* stays the first field */

@@ -45,8 +45,7 @@ static bool may_have_locked(const struct mount *m, const struct node *n) REQUIRE
         return S_ISREG(mode) || S_ISDIR(mode);
 }
 
-/* --- what ckptfs tells of a file ----------------------------------------------------------------
- */
+/* --- what ckptfs tells of a file --- */
 
 /* The parts of the version, from its ETag: 0 unknown. */
 static unsigned parts_of(const char *etag)
@@ -80,8 +79,7 @@ static bool ours_locked(const struct node *n, const char *name, char *out, size_
         return *out;
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
 struct xattr_read {
         struct op_ask ask; /* stays the first field */
@@ -206,8 +204,7 @@ void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
         read_xattr(req, ino, NULL, size);
 }
 
-/* --- changing -----------------------------------------------------------------------------------
- */
+/* --- changing --- */
 
 struct xattr_edit {
         struct op_edit edit; /* stays the first field */

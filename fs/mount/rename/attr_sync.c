@@ -67,8 +67,7 @@ bool attr_sync_waits_for_commit_locked(const struct node *n) REQUIRES(tree_mutex
         return n->unlinked || !n->published || (n->file && wfile_dirty(n->file));
 }
 
-/* --- on the way ---------------------------------------------------------------------------------
- */
+/* --- on the way --- */
 
 static void attr_sync_sent(void *arg, int err, const struct store_object *obj);
 
@@ -309,8 +308,7 @@ void attr_sync_finish(struct mount *m)
         tree_unlock(m->tree);
 }
 
-/* --- commits ------------------------------------------------------------------------------------
- */
+/* --- commits --- */
 
 int attr_sync_meta(struct mount *m, struct node *n, bool early, struct store_meta *meta)
 {

@@ -141,9 +141,7 @@ static bool finds_others_locked(const struct name_lock *l) REQUIRES(tree_mutex)
         return named_locked(l, 0) != l->exclusive[0] || named_locked(l, 1) != l->exclusive[1];
 }
 
-/* --- keys
- * -----------------------------------------------------------------------------------------------
- */
+/* --- keys --- */
 
 /* What is known of the object at a key that somebody has alone. */
 enum passage {
@@ -342,9 +340,7 @@ static void lock_keys(struct name_lock *l)
         waiter_run(&l->waiter, err);
 }
 
-/* --- files
- * -----------------------------------------------------------------------------------------------
- */
+/* --- files --- */
 
 /* One file less publishes; with the last, the lock is held. */
 static void end_pause(struct name_lock *l)
@@ -427,9 +423,7 @@ void name_lock_resume(struct name_lock *l)
         }
 }
 
-/* --- taking and dropping
- * ------------------------------------------------------------------------------------------------
- */
+/* --- taking and dropping --- */
 
 static void admit_locked(struct name_lock *l) REQUIRES(tree_mutex)
 {

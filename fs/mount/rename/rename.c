@@ -61,8 +61,7 @@ static void writers_follow_locked(struct rename *r, const char *key) REQUIRES(tr
 static void version_follows_locked(struct node *n, const char *key, const char *was,
                                    const char *etag) REQUIRES(tree_mutex);
 
-/* --- the beginning ------------------------------------------------------------------------------
- */
+/* --- the beginning --- */
 
 void rename_start(struct rename *r)
 {
@@ -127,8 +126,7 @@ static void old_dir_stays(void *arg)
         (r->n->dir ? rename_dir : rename_file)(r);
 }
 
-/* --- a file: its target --------------------------------------------------------------------------
- */
+/* --- a file: its target --- */
 
 /* The request that renames an object tells whether there is a target; without one, who asks does.
  */
@@ -187,8 +185,7 @@ static void target_prepared(void *arg)
                 rename_end(r, err);
 }
 
-/* --- a file of which there is nothing at the store -----------------------------------------------
- */
+/* --- a file of which there is nothing at the store --- */
 
 /* What had the old name before the file is not to have it again, unless another host has put
  * something else there. */
@@ -220,8 +217,7 @@ static void rename_unpublished(struct rename *r)
         rename_end(r, 0);
 }
 
-/* --- a file's object -----------------------------------------------------------------------------
- */
+/* --- a file's object --- */
 
 static void rename_object(struct rename *r)
 {
@@ -364,8 +360,7 @@ static void take_new_name(struct rename *r)
         leave_commit(&r->leaving);
 }
 
-/* --- a directory ---------------------------------------------------------------------------------
- */
+/* --- a directory --- */
 
 struct dir_rename {
         struct rename *r;
@@ -539,8 +534,7 @@ static void rename_dir_end(void *arg, int err)
         rename_end(r, err);
 }
 
-/* --- the open files ------------------------------------------------------------------------------
- */
+/* --- the open files --- */
 
 /* One that waits, should it find its version gone, for what becomes of it. */
 struct rename_reader {
@@ -605,8 +599,7 @@ static void version_follows_locked(struct node *n, const char *key, const char *
                 n->fresh_until = 0;
 }
 
-/* --- the end -------------------------------------------------------------------------------------
- */
+/* --- the end --- */
 
 static void rename_end(struct rename *r, int err)
 {
@@ -627,8 +620,7 @@ void rename_release(struct rename *r)
         free(r->to_key);
 }
 
-/* --- what others left unfinished -----------------------------------------------------------------
- */
+/* --- what others left unfinished --- */
 
 static void left_listed(void *arg, int err, const struct store_page *page)
 {

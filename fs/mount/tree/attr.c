@@ -37,8 +37,7 @@ void attr_move(struct attr *to, struct attr *from)
         *from = (struct attr){0};
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
 /* "1262304000" and "1262304000.25": false for anything else, and for what no int64_t holds. */
 static bool read_time(const char *text, int64_t *ns)
@@ -140,8 +139,7 @@ int attr_from_object(const struct store_object *obj, bool dir, struct attr *a)
         return 0;
 }
 
-/* --- writing ------------------------------------------------------------------------------------
- */
+/* --- writing --- */
 
 static int add_number(struct store_meta *m, const char *name, uint64_t value)
 {

@@ -71,8 +71,9 @@ void attr_touch(struct attr *a, int64_t now_ns, uid_t uid);
 void attr_touch_published(struct attr *a);
 void attr_touch_failed(struct attr *a);
 
-/* --- user attributes (attr_user.c). Names are whole ("user.a"); nothing here knows which are
- * allowed --- */
+/* --- user attributes (attr_user.c) --- */
+
+/* Names are whole ("user.a"); nothing here knows which are allowed. */
 
 /* Copies the value: its length, or with size 0 the length alone. -ENODATA, -ERANGE. */
 ssize_t attr_user_get(const struct attr *a, const char *name, void *buf, size_t size);

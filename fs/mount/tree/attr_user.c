@@ -96,8 +96,7 @@ static const struct attr_pair *find(const struct attr *a, const char *name)
         return NULL;
 }
 
-/* --- what programs ask --------------------------------------------------------------------------
- */
+/* --- what programs ask --- */
 
 ssize_t attr_user_get(const struct attr *a, const char *name, void *buf, size_t size)
 {
@@ -169,8 +168,7 @@ int attr_user_remove(struct attr *a, const char *name)
         return 0;
 }
 
-/* --- what the object carries --------------------------------------------------------------------
- */
+/* --- what the object carries --- */
 
 /* A name may hold any byte: those that JSON does not allow as they are get escaped. */
 static void add_json_string(struct buf *b, const char *s)

@@ -93,8 +93,7 @@ void history_begin(struct readdir_histories *all, struct readdir_history **at, c
         *at = r;
 }
 
-/* --- names --------------------------------------------------------------------------------------
- */
+/* --- names --- */
 
 static void forget_sorted(struct readdir_history *r)
 {
@@ -174,8 +173,7 @@ static void sort(struct readdir_history *r)
         count_bytes(r);
 }
 
-/* --- walks --------------------------------------------------------------------------------------
- */
+/* --- walks --- */
 
 /* The first place that may be the walk's. */
 static size_t low_of(const struct walk *w)

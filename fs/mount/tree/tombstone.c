@@ -8,9 +8,7 @@
 
 #include "base/banned.h"
 
-/* --- names
- * -----------------------------------------------------------------------------------------------
- */
+/* --- names --- */
 
 struct tombstone_name {
         uint64_t hash;
@@ -64,9 +62,7 @@ enum removed tombstone_find_name(const struct tombstones *t, uint64_t hash, int6
         return since_ns && t->pushed_out_ns >= since_ns ? MAYBE_REMOVED : NOT_REMOVED;
 }
 
-/* --- ranges
- * ----------------------------------------------------------------------------------------------
- */
+/* --- ranges --- */
 
 struct tombstone_range {
         char *from, *to;  /* neither is in it; to NULL: the end */

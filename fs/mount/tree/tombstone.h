@@ -18,8 +18,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* --- names that were removed, of a whole mount. Each is known by a hash of directory and name ---
- */
+/* --- names that were removed, of a whole mount --- */
+
+/* Each is known by a hash of directory and name. */
 
 enum { TOMBSTONE_NAMES = 1 << 14 };
 

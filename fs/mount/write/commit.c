@@ -26,9 +26,7 @@ enum {
         MORE_MOST = 64U << 20U        /* bytes that are sent on top of what was to be sent */
 };
 
-/* --- the phases
- * ------------------------------------------------------------------------------------------------
- */
+/* --- the phases --- */
 
 #define TO(phase) (1U << COMMIT_##phase)
 
@@ -114,9 +112,7 @@ bool commit_enter_locked(struct wfile *f, enum commit_phase to) REQUIRES(&f->mtx
         return true;
 }
 
-/* --- IDLE: a caller comes, and every commit ends here
- * ------------------------------------------------------------------------------------------------
- */
+/* --- IDLE: a caller comes, and every commit ends here --- */
 
 void wfile_commit(struct wfile *f, struct wfile_user *u, struct waiter *w)
 {
@@ -153,9 +149,7 @@ static void finish_locked(struct wfile *f, struct outcome *out, int err,
         waiters_move(&out->callers, &f->locked.commit.callers);
 }
 
-/* --- PLANNING: nothing is under way, and the cheapest way is sought
- * ------------------------------------------------------------------------------------------------
- */
+/* --- PLANNING: nothing is under way, and the cheapest way is sought --- */
 
 const struct base *commit_base_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
@@ -249,9 +243,7 @@ static int plan_locked(struct wfile *f) REQUIRES(&f->mtx)
         return err;
 }
 
-/* --- SENDING: what the plan asks for is sent and copied
- * ------------------------------------------------------------------------------------------------
- */
+/* --- SENDING: what the plan asks for is sent and copied --- */
 
 /* Bytes of the base that have to be fetched to send [off, off+len). */
 static uint64_t lacking_locked(const struct wfile *f, uint64_t off, uint64_t len) REQUIRES(&f->mtx)
@@ -326,9 +318,7 @@ static bool send_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
         return !f->locked.err && s->next == s->plan.n && !f->locked.inflight;
 }
 
-/* --- LOCKING: the key that the last request changes is this file's in the final phases
- * ------------------------------------------------------------------------------------------------
- */
+/* --- LOCKING: the key that the last request changes is this file's in the final phases --- */
 
 /* Nobody has a key while he waits for something else than the store. */
 static void unlock_key_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
@@ -337,9 +327,7 @@ static void unlock_key_locked(struct wfile *f, struct outcome *out) REQUIRES(&f-
                 out->key = TAKE_PTR(f->locked.commit.key);
 }
 
-/* --- PUBLISHING, or RECORDING when the base is gone: one request makes it the object
- * ------------------------------------------------------------------------------------------------
- */
+/* --- PUBLISHING, or RECORDING when the base is gone: one request makes it the object --- */
 
 /* All that the plan asks for is at the store. */
 static void publish_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
@@ -403,10 +391,9 @@ static void published_locked(struct wfile *f, struct outcome *out, const struct 
         finish_locked(f, out, 0, &now);
 }
 
-/* --- MOVING, REMOVING: the upload of a renamed file goes by way of its first name
- * ------------------------------------------------------------------------------------------------
- *
- *      COMPLETE at the first name -> MOVE -> published
+/* --- MOVING, REMOVING: the upload of a renamed file goes by way of its first name --- */
+
+/*      COMPLETE at the first name -> MOVE -> published
  *                                         -> (a store that only copies) REMOVE -> published
  *                                 (fails) -> REMOVE -> sent anew, or failed
  *
@@ -473,9 +460,7 @@ static void removed_locked(struct wfile *f, struct outcome *out, const struct up
                 published_locked(f, out, &t->obj, false);
 }
 
-/* --- LOOKING: the base is gone, and which version stands is asked for
- * ------------------------------------------------------------------------------------------------
- */
+/* --- LOOKING: the base is gone, and which version stands is asked for --- */
 
 /* Whether the request lacks bytes of the base. */
 static bool lacks_base(const struct upload_request *t)
@@ -542,9 +527,7 @@ static void looked_locked(struct wfile *f, int err, const struct store_object *o
         drop_steps_locked(f);
 }
 
-/* --- the end of a request
- * ------------------------------------------------------------------------------------------------
- */
+/* --- the end of a request --- */
 
 /* The object is made, or not: what the commit does next. */
 static void publish_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
@@ -612,9 +595,7 @@ void commit_request_ended_locked(struct wfile *f, struct outcome *out, struct up
         }
 }
 
-/* --- FAILING, and what comes in between
- * ------------------------------------------------------------------------------------------------
- */
+/* --- FAILING, and what comes in between --- */
 
 static void drop_waiting_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
@@ -666,9 +647,7 @@ static void restart_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mt
         upload_request_abort_locked(f, out);
 }
 
-/* --- what comes next
- * ------------------------------------------------------------------------------------------------
- */
+/* --- what comes next --- */
 
 static void advance_sending_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
@@ -722,9 +701,7 @@ void wfile_advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx
                 fail_advance_locked(f, out);
 }
 
-/* --- the lock, and what is done when it is given back
- * ------------------------------------------------------------------------------------------------
- */
+/* --- the lock, and what is done when it is given back --- */
 
 void wfile_enter(struct wfile *f, struct outcome *out)
 {

@@ -46,9 +46,7 @@ static void give(struct extent_map *x, struct pool_buf *b)
         }
 }
 
-/* --- blocks
- * ----------------------------------------------------------------------------------------------
- */
+/* --- blocks --- */
 
 /* Index of the first block not before number `no`. */
 static size_t find_block(const struct extent_map *x, uint64_t no)

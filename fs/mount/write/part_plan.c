@@ -95,10 +95,9 @@ unsigned part_plan_before(const struct part_plan *p, uint64_t off, uint64_t piec
         return n < STORE_PART_MAX ? (unsigned)n : STORE_PART_MAX;
 }
 
-/* --- commits
- * ---------------------------------------------------------------------------------------------
- *
- * Between the parts that are sent lie gaps. A gap is walked from left to right: what was written,
+/* --- commits --- */
+
+/* Between the parts that are sent lie gaps. A gap is walked from left to right: what was written,
  * or is a hole, is sent; what the base has is copied. Pieces that are too small for a part grow at
  * their neighbour's cost. Stores want consecutive numbers, so a gap before a part that was sent
  * becomes exactly as many parts as it has numbers: pieces are cut until they are enough, and where

@@ -44,7 +44,7 @@ unsigned part_plan_before(const struct part_plan *p, uint64_t off, uint64_t piec
 /* Where an object of 10,000 such parts ends. */
 uint64_t part_plan_reach(const struct part_plan *p);
 
-/* --- commits */
+/* --- commits --- */
 
 struct plan_run { /* bytes [from, to) */
         uint64_t from, to;

@@ -21,9 +21,7 @@
 
 #include "base/banned.h"
 
-/* --- what they are made of
- * ------------------------------------------------------------------------------------------------
- */
+/* --- what they are made of --- */
 
 static struct upload_request *make_request_locked(struct wfile *f, enum upload_request_kind kind,
                                                   struct attempt *a) REQUIRES(&f->mtx)
@@ -252,9 +250,7 @@ void upload_request_publish_locked(struct wfile *f, struct outcome *out,
                 set_cond_locked(f, t);
 }
 
-/* --- what they are of: one version, which may fail before they end
- * ------------------------------------------------------------------------------------------------
- */
+/* --- what they are of: one version, which may fail before they end --- */
 
 /* A part that is on its way could outlive the abort: it comes last. */
 static void end_attempt_locked(struct wfile *f, struct outcome *out, struct attempt *a)
@@ -304,9 +300,7 @@ static void begun(struct part_body *p, struct pool *pool)
         pool_started(pool, p->len);
 }
 
-/* --- their beginnings
- * ------------------------------------------------------------------------------------------------
- */
+/* --- their beginnings --- */
 
 static void end_request(struct upload_request *t, int err, const struct store_object *obj,
                         struct store_upload *up);
@@ -741,9 +735,7 @@ static void start(struct upload_request *t)
                 end_request(t, err, NULL, NULL);
 }
 
-/* --- their ends
- * ------------------------------------------------------------------------------------------------
- */
+/* --- their ends --- */
 
 static void created_locked(struct wfile *f, struct outcome *out, int err, struct store_upload *up)
         REQUIRES(&f->mtx)

@@ -96,9 +96,7 @@ void wfile_unref(struct wfile *f)
         free(f);
 }
 
-/* --- what it is of where nothing was written: its version, or the object that it is a copy of
- * ------------------------------------------------------------------------------------------------
- */
+/* --- what it is of where nothing was written --- */
 
 const struct base *wfile_base_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {

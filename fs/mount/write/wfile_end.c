@@ -41,9 +41,7 @@ void wfile_lost(struct wfile *f, struct wfile_user *u, int err)
         wfile_leave(f, &out);
 }
 
-/* --- names
- * ------------------------------------------------------------------------------------------------
- */
+/* --- names --- */
 
 void wfile_pause(struct wfile *f, struct waiter *w)
 {
@@ -132,9 +130,7 @@ void wfile_forget(struct wfile *f)
         wfile_leave(f, &out);
 }
 
-/* --- memory
- * -----------------------------------------------------------------------------------------------
- */
+/* --- memory --- */
 
 size_t wfile_idle_bytes(struct wfile *f)
 {
@@ -185,9 +181,7 @@ ssize_t wfile_reclaim(struct wfile *f)
         return dropped ? (ssize_t)dropped : n;
 }
 
-/* --- state
- * --------------------------------------------------------------------------------------------------
- */
+/* --- state --- */
 
 uint64_t wfile_size(struct wfile *f)
 {

@@ -232,7 +232,7 @@ struct outcome {
         struct waiters told; /* what they waited for has ended */
 };
 
-/* --- wfile.c */
+/* --- wfile.c --- */
 /* Why this handle may not change the file now, or 0. */
 int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx);
 /* Whether a version has failed that is this handle's, too. NULL: that of nobody. */
@@ -253,7 +253,7 @@ const char *wfile_base_key_locked(const struct wfile *f) REQUIRES(&f->mtx);
 /* Whether the file is all of another object and nothing else, and one copy can publish it. */
 bool wfile_is_clone_locked(const struct wfile *f) REQUIRES(&f->mtx);
 
-/* --- upload_part.c */
+/* --- upload_part.c --- */
 /* The part that byte `pos` is in, made if need be. *end is where the bytes that belong to it, or
  * to none (*s is NULL), end. 0, -EFBIG or -ENOMEM. */
 int upload_part_at_locked(struct wfile *f, uint64_t pos, struct upload_part **s, uint64_t *end)
@@ -288,7 +288,7 @@ bool upload_parts_lack_locked(const struct wfile *f, uint64_t from, uint64_t to)
 /* Whether everything is still here, so that it can be sent anew. */
 bool upload_parts_are_here_locked(const struct wfile *f) REQUIRES(&f->mtx);
 
-/* --- commit.c */
+/* --- commit.c --- */
 /* Locks, with an empty outcome. */
 void wfile_enter(struct wfile *f, struct outcome *out) ACQUIRE(&f->mtx);
 /* Cleans up after a version that failed, unlocks, then does what was collected. */
@@ -313,7 +313,7 @@ void commit_published_locked(struct wfile *f, struct outcome *out, const struct 
 void commit_request_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
                                  int err, const struct store_object *obj) REQUIRES(&f->mtx);
 
-/* --- upload_request.c */
+/* --- upload_request.c --- */
 /* A request to be made when the lock is left: counted, or NULL and the error is set. */
 struct upload_request *upload_request_new_locked(struct wfile *f, struct outcome *out,
                                                  enum upload_request_kind kind) REQUIRES(&f->mtx);

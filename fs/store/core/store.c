@@ -30,8 +30,7 @@ enum {
 
 static const struct store_ops *const kinds[] = {&store_s3, &store_gcs};
 
-/* --- opening ------------------------------------------------------------------------------------
- */
+/* --- opening --- */
 
 /* Splits scheme://bucket[/prefix]; prefix ends with '/' or is empty. */
 static int parse_url(struct store *s, const char *url, char *why, size_t nwhy)
@@ -191,8 +190,7 @@ void store_http_library(char *out, size_t n)
         http_library(out, n);
 }
 
-/* --- objects ------------------------------------------------------------------------------------
- */
+/* --- objects --- */
 
 int store_head(struct store *s, const char *key, store_done_fn *done, void *arg)
 {
@@ -291,8 +289,7 @@ int store_delete_many(struct store *s, const char *const *keys, const char *cons
         return op_submit(TAKE_PTR(op));
 }
 
-/* --- listing ------------------------------------------------------------------------------------
- */
+/* --- listing --- */
 
 static int by_key(const void *a, const void *b)
 {
@@ -432,8 +429,7 @@ int store_list_uploads(struct store *s, const char *prefix, store_uploads_fn *do
         return op_submit(TAKE_PTR(op));
 }
 
-/* --- the check ----------------------------------------------------------------------------------
- */
+/* --- the check --- */
 
 struct check {
         struct store_wait *wait;

@@ -155,8 +155,7 @@ int store_upload_adopt(struct store_upload *up, const struct store_part *part)
         return upload_keep(up, part->partno, part->etag, &p);
 }
 
-/* --- calls --------------------------------------------------------------------------------------
- */
+/* --- calls --- */
 
 static void finish_create(struct op *op, int err)
 {

@@ -72,8 +72,7 @@ static bool is_over(const struct cred *cred, time_t now)
         return cred->expiry && cred->expiry <= now;
 }
 
-/* --- the thread ---------------------------------------------------------------------------------
- */
+/* --- the thread --- */
 
 static int ask_source(struct cred_chain *c, const struct cred_source *source, struct cred *out)
 {
@@ -247,8 +246,7 @@ static void *keep_fresh(void *arg)
         return NULL;
 }
 
-/* --- for users -----------------------------------------------------------------------------------
- */
+/* --- for users --- */
 
 int cred_chain_open(const struct cred_want *want, struct cred_chain **out, char *why, size_t nwhy)
 {

@@ -17,8 +17,7 @@
 #define TOKEN_PATH "/latest/api/token"
 #define ROLES_PATH "/latest/meta-data/iam/security-credentials/"
 
-/* --- of an instance ------------------------------------------------------------------------------
- */
+/* --- of an instance --- */
 
 static unsigned number_of(const char *variable, unsigned least, unsigned most, unsigned other)
 {
@@ -205,8 +204,7 @@ int cred_imds_document(struct cred_ask *a, struct json **out)
         return err ? err : cred_call_parse(a, &c, out);
 }
 
-/* --- of a container ------------------------------------------------------------------------------
- */
+/* --- of a container --- */
 
 /* Plain HTTP is for this machine and the addresses of the vendor: the header is a secret. */
 static bool may_ask(const char *url)

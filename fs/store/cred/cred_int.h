@@ -80,8 +80,7 @@ void secret_buf_release(struct buf *b);
  * (-ENOENT, too). */
 int cred_read_file(struct cred_ask *a, const char *file, struct buf *out);
 
-/* --- cred_http.c: an exchange with an identity server ------------------------------------------
- */
+/* --- cred_http.c: an exchange with an identity server --- */
 struct cred_call {
         const char *what; /* who is asked, for messages */
         const char *method;
@@ -130,8 +129,7 @@ char *cred_imds_region(struct cred_ask *a);
  * negative errno with the reason. */
 int cred_imds_document(struct cred_ask *a, struct json **out);
 
-/* --- cred_exec.c: a program that prints credentials -------------------------------------------
- */
+/* --- cred_exec.c: a program that prints credentials --- */
 /* Runs argv (no shell) with the environment and `env` ("NAME=VALUE", NULL at the end, may be NULL)
  * and collects what it prints, at most 64 KiB. Its standard error is dropped. 0, -ETIMEDOUT,
  * -EACCES (it failed), -ENOENT (cannot be run, though asked for: -EINVAL), -ECANCELED. */

@@ -96,9 +96,9 @@ int gcs_part_copy_parse(struct store_kind *k, struct op *op)
         return upload_keep(op->up, op->partno, which, &part);
 }
 
-/* --- complete -----------------------------------------------------------------------------------
- *
- * op->v is the list of sources, `key` and `etag` (its generation); what is made of 32 of them is
+/* --- complete --- */
+
+/* op->v is the list of sources, `key` and `etag` (its generation); what is made of 32 of them is
  * added behind, until what was added last is few enough to be the object. op->at is where the
  * next step begins, op->page where the present layer ends. */
 

@@ -24,8 +24,7 @@ enum {
 #define HEDGE_SHARE 0.05 /* of the exchanges */
 #define HEDGES_MOST 2.0  /* at once */
 
-/* --- too slow to go on --------------------------------------------------------------------------
- */
+/* --- too slow to go on --- */
 
 /* While the server works it may send a blank now and then; data has to move. */
 static bool stalled(struct http_worker *w, struct http_slot *slot)
@@ -51,8 +50,7 @@ static bool stalled(struct http_worker *w, struct http_slot *slot)
         return w->now_ms - slot->moved_ms >= limit;
 }
 
-/* --- addresses ----------------------------------------------------------------------------------
- */
+/* --- addresses --- */
 
 static struct http_address *find_address(struct http_worker *w, const char *ip)
 {
@@ -111,8 +109,7 @@ void http_shun_none(struct http_worker *w)
                 w->address[i].shun_until_ms = 0;
 }
 
-/* --- slower than others -------------------------------------------------------------------------
- */
+/* --- slower than others --- */
 
 static struct http_usual *usual_of(struct http_worker *w, const struct http_req *rq)
 {
@@ -170,8 +167,7 @@ static void say_stalled(const struct http_slot *slot)
                          rq->silent_ms);
 }
 
-/* --- both ---------------------------------------------------------------------------------------
- */
+/* --- both --- */
 
 /* While the process is stopped (SIGSTOP, a machine that stands still) nobody hears the server: that
  * is no silence of its own, and takes nothing of the deadline. What begins after the look that was

@@ -87,7 +87,7 @@ static int on_timer(CURLM *multi, long timeout_ms, void *arg)
         return 0;
 }
 
-/* --- the end of an exchange ------------------------------------------------------------------ */
+/* --- the end of an exchange --- */
 
 static void add(uint64_t *counter, uint64_t n)
 {
@@ -183,8 +183,7 @@ static void fail(struct http_worker *w, struct http_req *rq, int err)
         finish(w, rq, err);
 }
 
-/* --- the beginning ------------------------------------------------------------------------------
- */
+/* --- the beginning --- */
 
 static void enqueue(struct http_worker *w, struct http_req *rq)
 {
@@ -363,8 +362,7 @@ static void cancel_all(struct http_worker *w)
         }
 }
 
-/* --- the loop -----------------------------------------------------------------------------------
- */
+/* --- the loop --- */
 
 static int sooner(int timeout, int64_t now_ms, int64_t due_ms)
 {

@@ -107,8 +107,7 @@ static int looked(struct store_kind *k, struct op *op)
         return go_on(op, s3_minds(k, S3_APPEND) == S3_HONORS ? APPEND_SEND : APPEND_PROBE);
 }
 
-/* --- a server that is not the vendor's ----------------------------------------------------------
- */
+/* --- a server that is not the vendor's --- */
 
 static int probed(struct store_kind *k, struct op *op)
 {
@@ -128,8 +127,7 @@ static int cleaned(struct store_kind *k, struct op *op)
         return err > 0 ? err : -EOPNOTSUPP;
 }
 
-/* --- the request that adds ----------------------------------------------------------------------
- */
+/* --- the request that adds --- */
 
 /* What the object is to be. */
 static struct store_object all_of(const struct op *op)

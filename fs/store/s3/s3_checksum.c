@@ -63,8 +63,7 @@ enum s3_sum s3_sum(const struct store_kind *k, struct op *op)
         return (enum s3_sum)op->sum;
 }
 
-/* --- of a body ----------------------------------------------------------------------------------
- */
+/* --- of a body --- */
 
 enum { PIECE = 64 << 10 };
 
@@ -144,8 +143,7 @@ int s3_sum_differs(struct op *op)
         return -EBADMSG;
 }
 
-/* --- what the server makes of it ----------------------------------------------------------------
- */
+/* --- what the server makes of it --- */
 
 static bool is_refused(const struct op *op, int err)
 {

@@ -295,8 +295,7 @@ int s3_copy_parse(struct store_kind *k, struct op *op)
         return err;
 }
 
-/* --- metadata -----------------------------------------------------------------------------------
- */
+/* --- metadata --- */
 
 static int same_meta(struct op *op, const struct store_object *found)
 {

@@ -46,8 +46,7 @@ void s3_express_host(const struct store_kind *k, const char *region, struct buf 
                  cred_chain_dualstack(k->creds) ? "dualstack." : "", region, aws_domain(region));
 }
 
-/* --- sessions -----------------------------------------------------------------------------------
- */
+/* --- sessions --- */
 
 /* The keys that sign a request for a session, once the chain has fetched them. */
 static int wait_for_keys(struct cred_ask *a, struct cred *out)
@@ -139,8 +138,7 @@ int s3_express_open(struct store_kind *k, const char *ca_bundle, const char *reg
         return url.failed ? -ENOMEM : cred_chain_open(&want, &k->session, why, nwhy);
 }
 
-/* --- rename -------------------------------------------------------------------------------------
- */
+/* --- rename --- */
 
 static void make_token(char token[OP_TOKEN_MAX])
 {

@@ -9,8 +9,7 @@
 #include "base/cleanup.h"
 #include "base/banned.h"
 
-/* --- objects ------------------------------------------------------------------------------------
- */
+/* --- objects --- */
 
 int s3_check_build(struct store_kind *k, struct op *op)
 {
@@ -77,8 +76,7 @@ int s3_list_parse(struct store_kind *k, struct op *op)
         return s3_read_list(op, "ListBucketResult/Contents/ETag");
 }
 
-/* --- unfinished uploads -------------------------------------------------------------------------
- */
+/* --- unfinished uploads --- */
 
 int s3_uploads_build(struct store_kind *k, struct op *op)
 {
@@ -99,8 +97,7 @@ int s3_uploads_parse(struct store_kind *k, struct op *op)
         return s3_ok(op) && !s3_is_error_body(op) ? s3_read_uploads(op) : s3_fault(k, op);
 }
 
-/* --- deleting many ------------------------------------------------------------------------------
- */
+/* --- deleting many --- */
 
 int s3_delete_many_build(struct store_kind *k, struct op *op)
 {

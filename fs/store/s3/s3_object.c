@@ -42,8 +42,7 @@ void s3_object(struct store_kind *k, const struct http_req *rq, struct store_obj
         }
 }
 
-/* --- head and get -------------------------------------------------------------------------------
- */
+/* --- head and get --- */
 
 /* A reply with a checksum of the bytes is asked for where requests have such. */
 static void ask_for_sum(const struct store_kind *k, struct op *op, struct s3_msg *m)
@@ -113,8 +112,7 @@ int s3_get_parse(struct store_kind *k, struct op *op)
         return s3_checksum_answer(k, op, ok ? 0 : s3_fault(k, op));
 }
 
-/* --- put ----------------------------------------------------------------------------------------
- */
+/* --- put --- */
 
 int s3_put_build(struct store_kind *k, struct op *op)
 {

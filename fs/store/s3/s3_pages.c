@@ -28,8 +28,7 @@ void s3_decode_page(struct op *op, const char *encoding)
         }
 }
 
-/* --- objects ------------------------------------------------------------------------------------
- */
+/* --- objects --- */
 
 enum { L_KEY, L_SIZE, L_TIME, L_VERSION, L_PREFIX, L_NEXT, L_TRUNCATED, L_ENCODING, L_FIELDS };
 
@@ -104,8 +103,7 @@ int s3_read_list(struct op *op, const char *version)
         return err ? s3_unreadable(op, err) : 0;
 }
 
-/* --- unfinished uploads -------------------------------------------------------------------------
- */
+/* --- unfinished uploads --- */
 
 enum { U_KEY, U_ID, U_TIME, U_NEXT_KEY, U_NEXT_ID, U_TRUNCATED, U_ENCODING, U_FIELDS };
 
@@ -161,7 +159,7 @@ int s3_read_uploads(struct op *op)
         return err < 0 ? s3_unreadable(op, err) : err;
 }
 
-/* --- the parts the server holds --------------------------------------------------------------- */
+/* --- the parts the server holds --- */
 
 enum { P_NUMBER, P_SIZE, P_ETAG, P_NEXT, P_TRUNCATED, P_FIELDS };
 
@@ -216,8 +214,7 @@ int s3_read_parts(struct op *op)
         return err < 0 ? s3_unreadable(op, err) : err;
 }
 
-/* --- deleting many ------------------------------------------------------------------------------
- */
+/* --- deleting many --- */
 
 int s3_write_delete(struct op *op, bool compares)
 {

@@ -31,8 +31,7 @@ void s3_header(struct s3_msg *m, const char *name, const char *value)
         m->nheader++;
 }
 
-/* --- where ---------------------------------------------------------------------------------------
- */
+/* --- where --- */
 
 void s3_add_host(const struct store_kind *k, const char *region, struct buf *url, size_t *host)
 {
@@ -212,8 +211,7 @@ int s3_send(struct store_kind *k, struct op *op, struct s3_msg *m)
         return uri_encode_query(&op->rq.url, m->query, m->nquery);
 }
 
-/* --- headers of several calls -------------------------------------------------------------------
- */
+/* --- headers of several calls --- */
 
 /* A composed text that lives as long as the message; the buffer was grown before. */
 static const char *keep(struct s3_msg *m, const char *a, const char *b)

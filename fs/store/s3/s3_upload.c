@@ -205,7 +205,7 @@ int s3_abort_parse(struct store_kind *k, struct op *op)
         return s3_gone(k, op); /* one that is gone is a success, too */
 }
 
-/* --- the parts the server holds --------------------------------------------------------------- */
+/* --- the parts the server holds --- */
 
 int s3_parts_build(struct store_kind *k, struct op *op)
 {
