@@ -26,6 +26,12 @@ enum {
         MORE_MOST = 64U << 20U        /* bytes that are sent on top of what was to be sent */
 };
 
+/* What a commit does next. */
+struct next_request {
+        enum upload_request_kind kind;
+        const struct plan_step *step; /* REQUEST_STEP, REQUEST_COPY */
+};
+
 /* --- the phases --- */
 
 #define TO(phase) (1U << COMMIT_##phase)
@@ -298,24 +304,26 @@ static bool share_locked(struct wfile *f, struct outcome *out, uint64_t off, uin
         return false;
 }
 
-/* Goes on with the plan, as long as there is room: whether all of it is at the store. */
-static bool send_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
+/* The next step of the plan, when there is room for it. */
+static bool next_step_locked(struct wfile *f, struct outcome *out, struct next_request *next)
+        REQUIRES(&f->mtx)
 {
         struct sending *s = &f->locked.commit.sending;
 
         if (s->recopy) {
                 s->recopy = false;
-                (void)upload_request_step_locked(f, out, REQUEST_COPY, &s->plan.v[0]);
+                *next = (struct next_request){REQUEST_COPY, &s->plan.v[0]};
+                return true;
         }
-        while (!f->locked.err && s->next < s->plan.n && can_begin_locked(f, &s->plan.v[s->next])) {
-                const struct plan_step *step = &s->plan.v[s->next];
-                if (!step->copy && !share_locked(f, out, step->off, step->len))
-                        return false;
-                s->next++;
-                (void)upload_request_step_locked(f, out, step->copy ? REQUEST_COPY : REQUEST_STEP,
-                                                 step);
-        }
-        return !f->locked.err && s->next == s->plan.n && !f->locked.inflight;
+        if (s->next == s->plan.n)
+                return false;
+        const struct plan_step *step = &s->plan.v[s->next];
+        if (!can_begin_locked(f, step) ||
+            (!step->copy && !share_locked(f, out, step->off, step->len)))
+                return false;
+        s->next++;
+        *next = (struct next_request){step->copy ? REQUEST_COPY : REQUEST_STEP, step};
+        return true;
 }
 
 /* --- LOCKING: the key that the last request changes is this file's in the final phases --- */
@@ -330,26 +338,23 @@ static void unlock_key_locked(struct wfile *f, struct outcome *out) REQUIRES(&f-
 /* --- PUBLISHING, or RECORDING when the base is gone: one request makes it the object --- */
 
 /* All that the plan asks for is at the store. */
-static void publish_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
+static bool next_to_publish_locked(struct wfile *f, struct outcome *out, struct next_request *next)
+        REQUIRES(&f->mtx)
 {
         bool records = f->locked.commit.conflict;
         bool clone = wfile_is_clone_locked(f);
         bool put = !clone && f->locked.commit.sending.plan.put;
-        enum upload_request_kind kind = clone ? REQUEST_CLONE
-                                        : put ? REQUEST_PUT
-                                              : REQUEST_COMPLETE;
         uint64_t from = put ? f->locked.commit.sending.plan.from : 0;
 
         if (put && !share_locked(f, out, from, f->locked.size - from))
-                return;
+                return false;
         if (!f->locked.commit.key) {
                 /* Memory that was taken stays the file's: whoever has a key waits for none. */
-                if (commit_enter_locked(f, COMMIT_LOCKING))
-                        upload_request_lock_locked(f, out);
-                return;
+                next->kind = REQUEST_LOCK;
+                return commit_enter_locked(f, COMMIT_LOCKING);
         }
-        if (commit_enter_locked(f, records ? COMMIT_RECORDING : COMMIT_PUBLISHING))
-                upload_request_publish_locked(f, out, kind);
+        next->kind = clone ? REQUEST_CLONE : put ? REQUEST_PUT : REQUEST_COMPLETE;
+        return commit_enter_locked(f, records ? COMMIT_RECORDING : COMMIT_PUBLISHING);
 }
 
 /* The change is kept, which was logged, too: nothing is to be aborted. */
@@ -649,20 +654,25 @@ static void restart_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mt
 
 /* --- what comes next --- */
 
-static void advance_sending_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
+static bool next_to_send_locked(struct wfile *f, struct outcome *out, struct next_request *next)
+        REQUIRES(&f->mtx)
 {
+        const struct sending *s = &f->locked.commit.sending;
         bool clone = wfile_is_clone_locked(f);
 
-        if (!clone && !f->locked.commit.sending.plan.put && f->locked.upload.state != UPLOAD_OPEN) {
-                if (f->locked.upload.state == UPLOAD_NONE)
-                        upload_request_create_locked(f, out);
-                return;
+        if (!clone && !s->plan.put && f->locked.upload.state != UPLOAD_OPEN) {
+                next->kind = REQUEST_CREATE;
+                return f->locked.upload.state == UPLOAD_NONE;
         }
-        if (clone ? !f->locked.inflight : send_locked(f, out))
-                publish_locked(f, out);
+        if (!clone && next_step_locked(f, out, next))
+                return true;
+        bool all = clone || s->next == s->plan.n;
+        return all && !f->locked.inflight && next_to_publish_locked(f, out, next);
 }
 
-static void advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
+/* The request that the commit makes next. False: it waits for the end of one, or for memory. */
+static bool next_request_locked(struct wfile *f, struct outcome *out, struct next_request *next)
+        REQUIRES(&f->mtx)
 {
         const struct commit *c = &f->locked.commit;
 
@@ -677,28 +687,39 @@ static void advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mt
         if (c->phase == COMMIT_LOCKING && !f->locked.inflight)
                 (void)commit_enter_locked(f, COMMIT_SENDING);
         if (c->phase == COMMIT_SENDING)
-                advance_sending_locked(f, out);
-        else if (c->phase == COMMIT_LOOKING && !f->locked.inflight)
-                (void)upload_request_new_locked(f, out, REQUEST_LOOK);
+                return next_to_send_locked(f, out, next);
+        next->kind = REQUEST_LOOK;
+        return c->phase == COMMIT_LOOKING && !f->locked.inflight;
 }
 
+static void advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
+{
+        struct next_request next = {.step = NULL};
+
+        while (!f->locked.err && next_request_locked(f, out, &next))
+                upload_request_make_locked(f, out, next.kind, next.step);
+}
+
+/* What fails here is cleaned up when the lock is given back: wfile_leave() comes here again. */
 void wfile_advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
-        if (!f->locked.err && f->locked.unlinked && f->locked.commit.phase == COMMIT_LOCKING)
-                attempt_leave_locked(f, out); /* nobody needs the key any more */
-        if (!f->locked.err && f->locked.upload.state == UPLOAD_STALE)
-                restart_locked(f, out);
-        if (!f->locked.err && f->locked.upload.state == UPLOAD_STALE)
+        if (f->locked.err) {
+                fail_advance_locked(f, out);
                 return;
-        if (!f->locked.err && f->locked.unlinked && !f->locked.inflight) {
+        }
+        if (f->locked.unlinked && f->locked.commit.phase == COMMIT_LOCKING)
+                attempt_leave_locked(f, out); /* nobody needs the key any more */
+        if (f->locked.upload.state == UPLOAD_STALE)
+                restart_locked(f, out);
+        if (f->locked.err || f->locked.upload.state == UPLOAD_STALE)
+                return;
+        if (f->locked.unlinked && !f->locked.inflight) {
                 upload_request_abort_locked(f, out); /* nothing of it is published any more */
                 if (commit_is_under_way_locked(f))
                         finish_locked(f, out, 0, NULL);
         }
-        if (!f->locked.err && !f->locked.unlinked && !f->locked.pauses)
+        if (!f->locked.unlinked && !f->locked.pauses)
                 advance_locked(f, out);
-        if (f->locked.err)
-                fail_advance_locked(f, out);
 }
 
 /* --- the lock, and what is done when it is given back --- */

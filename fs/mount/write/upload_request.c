@@ -100,9 +100,10 @@ static uint64_t fill_bytes(const struct upload_request *t)
         return t->part ? t->part->fill_bytes : 0;
 }
 
-struct upload_request *upload_request_step_locked(struct wfile *f, struct outcome *out,
-                                                  enum upload_request_kind kind,
-                                                  const struct plan_step *step) REQUIRES(&f->mtx)
+/* Of a step of the plan: a copy, or the bytes of it. */
+static struct upload_request *make_step_locked(struct wfile *f, struct outcome *out,
+                                               enum upload_request_kind kind,
+                                               const struct plan_step *step) REQUIRES(&f->mtx)
 {
         struct sending *s = &f->locked.commit.sending;
         struct upload_request *t = upload_request_new_locked(f, out, kind);
@@ -166,8 +167,8 @@ static const char *first_name_locked(const struct wfile *f) REQUIRES(&f->mtx)
         return whole ? NULL : f->locked.upload.key;
 }
 
-/* For this file alone when it goes by way of its first name. */
-void upload_request_lock_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
+/* The key is for this file alone when it goes by way of its first name. */
+static void make_lock_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         struct upload_request *t = upload_request_new_locked(f, out, REQUEST_LOCK);
         const char *first = first_name_locked(f);
@@ -229,14 +230,14 @@ static void set_source_locked(struct wfile *f, struct upload_request *t) REQUIRE
                 t->err = -ENOMEM;
 }
 
-void upload_request_publish_locked(struct wfile *f, struct outcome *out,
-                                   enum upload_request_kind kind) REQUIRES(&f->mtx)
+/* What publishes the file, or records it when its base is gone. */
+static void make_publish_locked(struct wfile *f, struct outcome *out, enum upload_request_kind kind)
+        REQUIRES(&f->mtx)
 {
         uint64_t from = kind == REQUEST_PUT ? f->locked.commit.sending.plan.from : 0;
         const struct plan_step all = {.off = from, .len = f->locked.size - from};
-        struct upload_request *t = kind == REQUEST_PUT
-                                           ? upload_request_step_locked(f, out, kind, &all)
-                                           : upload_request_new_locked(f, out, kind);
+        struct upload_request *t = kind == REQUEST_PUT ? make_step_locked(f, out, kind, &all)
+                                                       : upload_request_new_locked(f, out, kind);
         if (!t)
                 return;
         t->size = f->locked.size;
@@ -248,6 +249,36 @@ void upload_request_publish_locked(struct wfile *f, struct outcome *out,
                 set_gone_locked(f, t);
         else
                 set_cond_locked(f, t);
+}
+
+void upload_request_make_locked(struct wfile *f, struct outcome *out, enum upload_request_kind kind,
+                                const struct plan_step *step) REQUIRES(&f->mtx)
+{
+        switch (kind) {
+        case REQUEST_CREATE:
+                upload_request_create_locked(f, out);
+                break;
+        case REQUEST_STEP:
+        case REQUEST_COPY:
+                (void)make_step_locked(f, out, kind, step);
+                break;
+        case REQUEST_LOCK:
+                make_lock_locked(f, out);
+                break;
+        case REQUEST_PUT:
+        case REQUEST_COMPLETE:
+        case REQUEST_CLONE:
+                make_publish_locked(f, out, kind);
+                break;
+        case REQUEST_LOOK:
+                (void)upload_request_new_locked(f, out, kind);
+                break;
+        case REQUEST_PART: /* made where it is known that they are needed */
+        case REQUEST_MOVE:
+        case REQUEST_REMOVE:
+        case REQUEST_ABORT:
+                break;
+        }
 }
 
 /* --- what they are of: one version, which may fail before they end --- */

@@ -306,9 +306,6 @@ bool commit_blocks_locked(const struct wfile *f) REQUIRES(&f->mtx);
 bool commit_enter_locked(struct wfile *f, enum commit_phase to) REQUIRES(&f->mtx);
 /* What the commit takes where nothing was written: the file's base, or what stands in its place. */
 const struct base *commit_base_locked(const struct wfile *f) REQUIRES(&f->mtx);
-/* The version is published: it is what the next one begins with. */
-void commit_published_locked(struct wfile *f, struct outcome *out, const struct store_object *obj,
-                             bool by_put) REQUIRES(&f->mtx);
 /* A request of the version has ended: what follows. */
 void commit_request_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
                                  int err, const struct store_object *obj) REQUIRES(&f->mtx);
@@ -317,20 +314,13 @@ void commit_request_ended_locked(struct wfile *f, struct outcome *out, struct up
 /* A request to be made when the lock is left: counted, or NULL and the error is set. */
 struct upload_request *upload_request_new_locked(struct wfile *f, struct outcome *out,
                                                  enum upload_request_kind kind) REQUIRES(&f->mtx);
-/* The same, of a step of the plan: REQUEST_COPY, or its bytes in a REQUEST_STEP or REQUEST_PUT.
- * What has to be fetched for these goes into the file's share of the memory. */
-struct upload_request *upload_request_step_locked(struct wfile *f, struct outcome *out,
-                                                  enum upload_request_kind kind,
-                                                  const struct plan_step *step) REQUIRES(&f->mtx);
+/* The next one of a commit, in the same way: `step` is that of a REQUEST_STEP or REQUEST_COPY. What
+ * has to be fetched for a step or a REQUEST_PUT goes into the file's share of the memory. */
+void upload_request_make_locked(struct wfile *f, struct outcome *out, enum upload_request_kind kind,
+                                const struct plan_step *step) REQUIRES(&f->mtx);
 /* A request that is ending goes on as another, which takes no memory. */
 void upload_request_again_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
                                  enum upload_request_kind kind) REQUIRES(&f->mtx);
-/* The lock of the key that is about to change. */
-void upload_request_lock_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
-/* What publishes the file, or records it when its base is gone: REQUEST_PUT, REQUEST_COMPLETE or
- * REQUEST_CLONE. */
-void upload_request_publish_locked(struct wfile *f, struct outcome *out,
-                                   enum upload_request_kind kind) REQUIRES(&f->mtx);
 /* Begins the upload. */
 void upload_request_create_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* Aborts the upload, if there is one. */
