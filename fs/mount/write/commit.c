@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* commit.c: publishes a file. It reads from top to bottom in the order of the phases, as
- * commit_phase.h draws them: each has a function that does what there is to do in it, then those
+ * commit_phase.h draws them: each has a function that says which request comes next, then those
  * that end it. What a request is made of, and how it goes to the store, is upload_request.c's. At
  * the end come wfile_advance_locked(), which each event leads to, and the lock, under which that
  * happens. */
@@ -156,12 +156,6 @@ static void finish_locked(struct wfile *f, struct outcome *out, int err,
 }
 
 /* --- PLANNING: nothing is under way, and the cheapest way is sought --- */
-
-const struct base *commit_base_locked(const struct wfile *f) REQUIRES(&f->mtx)
-{
-        return f->locked.commit.conflict ? &f->locked.commit.conflict->stands
-                                         : wfile_base_locked(f);
-}
 
 static size_t list_runs_locked(const struct wfile *f, struct plan_run *v, size_t max)
         REQUIRES(&f->mtx)
@@ -404,6 +398,17 @@ static void published_locked(struct wfile *f, struct outcome *out, const struct 
  *
  * It is one request, made before the first step: the others need no memory. */
 
+/* A request that is ending goes on as another. */
+static void goes_on_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
+                           enum upload_request_kind kind) REQUIRES(&f->mtx)
+{
+        t->kind = kind;
+        t->goes_on = true;
+        t->attempt->inflight++;
+        f->locked.inflight++;
+        list_add(&out->begins, &t->item);
+}
+
 /* The object is there under the first name: it goes where the file is. */
 static void move_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
                         const struct store_object *obj) REQUIRES(&f->mtx)
@@ -416,7 +421,7 @@ static void move_locked(struct wfile *f, struct outcome *out, struct upload_requ
         t->cond = (struct store_cond){0};
         if (store_caps(f->env->store) & (STORE_CAP_RENAME | STORE_CAP_COPY_IF))
                 t->cond.if_match = t->base;
-        upload_request_again_locked(f, out, t, REQUEST_MOVE);
+        goes_on_locked(f, out, t, REQUEST_MOVE);
 }
 
 /* What was completed goes from the first name, where it does not belong. Then the commit ends with
@@ -426,7 +431,7 @@ static void remove_locked(struct wfile *f, struct outcome *out, struct upload_re
 {
         t->failed = failed;
         if (commit_enter_locked(f, COMMIT_REMOVING))
-                upload_request_again_locked(f, out, t, REQUEST_REMOVE);
+                goes_on_locked(f, out, t, REQUEST_REMOVE);
 }
 
 static void moved_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
@@ -445,7 +450,7 @@ static void begin_anew_locked(struct wfile *f, int err) REQUIRES(&f->mtx)
 {
         bool taken = err == -EEXIST || err == -ESTALE || err == -ENOENT || err == -EIO;
 
-        if (!taken || !upload_parts_are_here_locked(f))
+        if (!taken || !upload_parts_are_here(&f->locked.parts))
                 wfile_set_error_locked(f, err);
         else if (commit_enter_locked(f, COMMIT_PLANNING))
                 f->locked.upload.state = UPLOAD_STALE;
@@ -613,6 +618,16 @@ static void drop_waiting_locked(struct wfile *f, struct outcome *out) REQUIRES(&
         }
 }
 
+bool wfile_has_failed_locked(const struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx)
+{
+        if (!u || (u->maps && u->lost != f->locked.lost))
+                return u;
+        unsigned since = f->locked.epoch - u->epoch;
+        return u->wrote && since &&
+               (since > FAILED_KEPT ||
+                f->locked.failed_after[u->epoch % FAILED_KEPT] == u->published);
+}
+
 /* The callers of a failed version are told, and the file is the version before it again. What is
  * left of it at the store goes behind that. */
 static void fail_advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
@@ -648,7 +663,7 @@ static void restart_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mt
         plan_release(&f->locked.commit.sending.plan);
         if (f->locked.commit.phase == COMMIT_SENDING || f->locked.commit.phase == COMMIT_LOCKING)
                 (void)commit_enter_locked(f, COMMIT_PLANNING);
-        upload_parts_reset_locked(f);
+        upload_parts_reset(&f->locked.parts);
         upload_request_abort_locked(f, out);
 }
 

@@ -29,12 +29,12 @@ static int add_anchor_locked(struct wfile *f, uint64_t origin, unsigned no) REQU
 }
 
 /* Index of the first part that ends behind `pos`. */
-static size_t find_part_locked(const struct wfile *f, uint64_t pos) REQUIRES(&f->mtx)
+static size_t find_part(const struct upload_parts *p, uint64_t pos)
 {
-        size_t lo = 0, hi = f->locked.parts.n;
+        size_t lo = 0, hi = p->n;
         while (lo < hi) {
                 size_t mid = (lo + hi) / 2;
-                if (f->locked.parts.v[mid].off + f->locked.parts.v[mid].len <= pos)
+                if (p->v[mid].off + p->v[mid].len <= pos)
                         lo = mid + 1;
                 else
                         hi = mid;
@@ -78,7 +78,7 @@ static int add_part_locked(struct wfile *f, uint64_t pos, struct upload_part **s
         *end = new.off + new.len;
         new.sum_end = new.off;
         new.have = extent_map_held(&f->locked.data, new.off, *end);
-        size_t i = find_part_locked(f, pos);
+        size_t i = find_part(&f->locked.parts, pos);
         int err = insert_part_locked(f, i, new);
         if (!err)
                 *s = &f->locked.parts.v[i];
@@ -88,7 +88,7 @@ static int add_part_locked(struct wfile *f, uint64_t pos, struct upload_part **s
 int upload_part_at_locked(struct wfile *f, uint64_t pos, struct upload_part **s, uint64_t *end)
         REQUIRES(&f->mtx)
 {
-        size_t i = find_part_locked(f, pos);
+        size_t i = find_part(&f->locked.parts, pos);
         int err = 0;
 
         *s = NULL;
@@ -288,12 +288,11 @@ bool upload_parts_send_last_locked(struct wfile *f, struct outcome *out) REQUIRE
         return true;
 }
 
-void upload_part_sent_locked(struct wfile *f, unsigned no) REQUIRES(&f->mtx)
+void upload_part_sent(struct upload_parts *p, unsigned no)
 {
-        for (size_t i = 0; i < f->locked.parts.n; i++)
-                if (f->locked.parts.v[i].no == no &&
-                    f->locked.parts.v[i].state == UPLOAD_PART_FLYING)
-                        f->locked.parts.v[i].state = UPLOAD_PART_SENT;
+        for (size_t i = 0; i < p->n; i++)
+                if (p->v[i].no == no && p->v[i].state == UPLOAD_PART_FLYING)
+                        p->v[i].state = UPLOAD_PART_SENT;
 }
 
 static void forget_kept_locked(struct wfile *f, const struct upload_part *s) REQUIRES(&f->mtx)
@@ -325,7 +324,7 @@ static void cut_anchors_locked(struct wfile *f, uint64_t size) REQUIRES(&f->mtx)
 
 int upload_parts_cut_locked(struct wfile *f, uint64_t size) REQUIRES(&f->mtx)
 {
-        size_t i = find_part_locked(f, size);
+        size_t i = find_part(&f->locked.parts, size);
         for (size_t k = i; k < f->locked.parts.n; k++) {
                 const struct upload_part *s = &f->locked.parts.v[k];
                 if (s->state == UPLOAD_PART_FLYING)
@@ -380,23 +379,22 @@ size_t upload_parts_drop_locked(struct wfile *f) REQUIRES(&f->mtx)
         return n;
 }
 
-void upload_parts_reset_locked(struct wfile *f) REQUIRES(&f->mtx)
+void upload_parts_reset(struct upload_parts *p)
 {
-        f->locked.parts.n = f->locked.parts.nanchors = 0;
-        f->locked.parts.kept = 0;
-        f->locked.parts.run = (struct plan_run){0};
+        p->n = p->nanchors = 0;
+        p->kept = 0;
+        p->run = (struct plan_run){0};
 }
 
-bool upload_parts_lack_locked(const struct wfile *f, uint64_t from, uint64_t to) REQUIRES(&f->mtx)
+bool upload_parts_lack(const struct upload_parts *p, uint64_t from, uint64_t to)
 {
-        for (size_t i = find_part_locked(f, from);
-             i < f->locked.parts.n && f->locked.parts.v[i].off < to; i++)
-                if (f->locked.parts.v[i].dropped)
+        for (size_t i = find_part(p, from); i < p->n && p->v[i].off < to; i++)
+                if (p->v[i].dropped)
                         return true;
         return false;
 }
 
-bool upload_parts_are_here_locked(const struct wfile *f) REQUIRES(&f->mtx)
+bool upload_parts_are_here(const struct upload_parts *p)
 {
-        return !upload_parts_lack_locked(f, 0, UINT64_MAX);
+        return !upload_parts_lack(p, 0, UINT64_MAX);
 }

@@ -72,16 +72,6 @@ struct upload_request *upload_request_new_locked(struct wfile *f, struct outcome
         return t;
 }
 
-void upload_request_again_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
-                                 enum upload_request_kind kind) REQUIRES(&f->mtx)
-{
-        t->kind = kind;
-        t->goes_on = true;
-        t->attempt->inflight++;
-        f->locked.inflight++;
-        list_add(&out->begins, &t->item);
-}
-
 /* The bytes of a step, in the share that was taken for those that have to be fetched. */
 static int add_body_locked(struct wfile *f, struct upload_request *t) REQUIRES(&f->mtx)
 {
@@ -520,7 +510,7 @@ static int publish_error(struct upload_request *t, int err)
         if (t->kind != REQUEST_COMPLETE || !t->src || err != -EEXIST)
                 return err;
         mutex_lock(&t->file->mtx);
-        bool anew = upload_parts_are_here_locked(t->file);
+        bool anew = upload_parts_are_here(&t->file->locked.parts);
         mutex_unlock(&t->file->mtx);
         if (anew)
                 return err;
@@ -799,6 +789,20 @@ static void aborted_locked(const struct wfile *f, struct upload_request *t, int 
                 store_upload_free(up);
 }
 
+/* The store took so many bytes more. */
+static void add_sent_locked(struct wfile *f, uint64_t n) REQUIRES(&f->mtx)
+{
+        struct recent *r = &f->locked.recent;
+        int64_t second = wfile_now_ns() / SECOND_NS;
+        int i = (int)(second % RECENT_S);
+
+        if (r->second[i] != second)
+                r->bytes[i] = 0;
+        r->second[i] = second;
+        r->bytes[i] += n;
+        f->locked.sent += n;
+}
+
 static bool is_same(const char *a, const char *b)
 {
         return a && b ? !strcmp(a, b) : a == b;
@@ -844,11 +848,9 @@ static void ended_locked(struct wfile *f, struct outcome *out, struct upload_req
         if (t->kind == REQUEST_LOCK && !err)
                 key_came_locked(f, out, t);
         if (t->kind == REQUEST_PART && !err)
-                upload_part_sent_locked(f, t->part->no);
+                upload_part_sent(&f->locked.parts, t->part->no);
         if (!err)
-                wfile_add_sent_locked(f, t->part                   ? t->part->len
-                                         : t->kind == REQUEST_COPY ? t->len
-                                                                   : 0);
+                add_sent_locked(f, t->part ? t->part->len : t->kind == REQUEST_COPY ? t->len : 0);
         commit_request_ended_locked(f, out, t, err, obj);
 }
 

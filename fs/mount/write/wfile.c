@@ -98,16 +98,6 @@ void wfile_unref(struct wfile *f)
 
 /* --- what it is of where nothing was written --- */
 
-const struct base *wfile_base_locked(const struct wfile *f) REQUIRES(&f->mtx)
-{
-        return f->locked.origin.key ? &f->locked.origin : &f->locked.base;
-}
-
-const char *wfile_base_key_locked(const struct wfile *f) REQUIRES(&f->mtx)
-{
-        return f->locked.origin.key ? f->locked.origin.key : f->locked.key;
-}
-
 static void cut_base_locked(struct wfile *f, uint64_t size) REQUIRES(&f->mtx)
 {
         struct base *b = f->locked.origin.key ? &f->locked.origin : &f->locked.base;
@@ -132,36 +122,21 @@ static void forget_origin_locked(struct wfile *f, struct outcome *out) REQUIRES(
 void wfile_clear_locked(struct wfile *f) REQUIRES(&f->mtx)
 {
         extent_map_clear(&f->locked.data);
-        upload_parts_reset_locked(f);
+        upload_parts_reset(&f->locked.parts);
 }
 
 void wfile_reset_locked(struct wfile *f, struct outcome *out, uint64_t size, bool keep)
         REQUIRES(&f->mtx)
 {
-        if (keep)
-                upload_parts_reset_locked(f);
-        else
-                wfile_clear_locked(f);
         forget_origin_locked(f, out);
+        if (!keep)
+                extent_map_clear(&f->locked.data);
+        upload_parts_reset(&f->locked.parts);
         f->locked.parts.plan = f->env->plan;
         f->locked.sent = 0;
         f->locked.sending_ns = 0;
         f->locked.recent = (struct recent){.second = {0}};
         f->locked.size = f->locked.base.len = size;
-}
-
-static bool is_bare_locked(const struct wfile *f) REQUIRES(&f->mtx)
-{
-        uint64_t from, to;
-        return !f->locked.parts.n && f->locked.upload.state == UPLOAD_NONE &&
-               !extent_map_run(&f->locked.data, 0, &from, &to);
-}
-
-bool wfile_is_clone_locked(const struct wfile *f) REQUIRES(&f->mtx)
-{
-        const struct base *origin = &f->locked.origin;
-        return origin->key && is_bare_locked(f) && f->locked.size == origin->len &&
-               f->locked.size == origin->object.size;
 }
 
 static bool is_origin_locked(const struct wfile *f, const char *key, const struct store_object *src)
@@ -175,7 +150,7 @@ static bool is_origin_locked(const struct wfile *f, const char *key, const struc
 static bool follows_locked(const struct wfile *f, const char *key, const struct store_object *src,
                            uint64_t off) REQUIRES(&f->mtx)
 {
-        if (!is_bare_locked(f) || f->locked.size != off || wfile_base_locked(f)->len != off)
+        if (!wfile_is_bare_locked(f) || f->locked.size != off || wfile_base_locked(f)->len != off)
                 return false;
         return !off || is_origin_locked(f, key, src);
 }
@@ -202,16 +177,6 @@ void wfile_user_init(struct wfile *f, struct wfile_user *u, bool maps)
         mutex_lock(&f->mtx);
         *u = (struct wfile_user){.maps = maps, .lost = f->locked.lost};
         mutex_unlock(&f->mtx);
-}
-
-bool wfile_has_failed_locked(const struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx)
-{
-        if (!u || (u->maps && u->lost != f->locked.lost))
-                return u;
-        unsigned since = f->locked.epoch - u->epoch;
-        return u->wrote && since &&
-               (since > FAILED_KEPT ||
-                f->locked.failed_after[u->epoch % FAILED_KEPT] == u->published);
 }
 
 int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx)

@@ -76,7 +76,7 @@ static bool names_base_locked(const struct wfile *f) REQUIRES(&f->mtx)
 static bool is_better_anew_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
         bool safe = store_caps(f->env->store) & STORE_CAP_IF_ABSENT;
-        return upload_parts_are_here_locked(f) &&
+        return upload_parts_are_here(&f->locked.parts) &&
                (f->locked.upload.state == UPLOAD_CREATING || !safe);
 }
 
@@ -124,7 +124,7 @@ void wfile_forget(struct wfile *f)
         struct outcome out;
         wfile_enter(f, &out);
         f->locked.unlinked = true;
-        if (f->locked.upload.state != UPLOAD_NONE && upload_parts_are_here_locked(f))
+        if (f->locked.upload.state != UPLOAD_NONE && upload_parts_are_here(&f->locked.parts))
                 f->locked.upload.state = UPLOAD_STALE;
         wfile_advance_locked(f, &out);
         wfile_leave(f, &out);
@@ -224,21 +224,6 @@ enum wfile_state wfile_state(struct wfile *f)
         enum wfile_state state = state_locked(f);
         mutex_unlock(&f->mtx);
         return state;
-}
-
-#define SECOND_NS INT64_C(1000000000)
-
-void wfile_add_sent_locked(struct wfile *f, uint64_t n)
-{
-        struct recent *r = &f->locked.recent;
-        int64_t second = wfile_now_ns() / SECOND_NS;
-        int i = (int)(second % RECENT_S);
-
-        if (r->second[i] != second)
-                r->bytes[i] = 0;
-        r->second[i] = second;
-        r->bytes[i] += n;
-        f->locked.sent += n;
 }
 
 /* Bytes a second in that time, or since the first request. */

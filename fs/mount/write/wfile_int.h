@@ -158,6 +158,7 @@ struct upload_request {
 
 /* How much the store took in the last seconds. */
 enum { RECENT_S = 8 };
+#define SECOND_NS INT64_C(1000000000)
 struct recent {
         int64_t second[RECENT_S]; /* each place is of the last second that is its number's */
         uint64_t bytes[RECENT_S];
@@ -232,11 +233,45 @@ struct outcome {
         struct waiters told; /* what they waited for has ended */
 };
 
+/* --- what the file is of where nothing was written --- */
+
+/* The version that it began with, or the object that it is a copy of, and its name. */
+static inline const struct base *wfile_base_locked(const struct wfile *f) REQUIRES(&f->mtx)
+{
+        return f->locked.origin.key ? &f->locked.origin : &f->locked.base;
+}
+
+static inline const char *wfile_base_key_locked(const struct wfile *f) REQUIRES(&f->mtx)
+{
+        return f->locked.origin.key ? f->locked.origin.key : f->locked.key;
+}
+
+/* What the commit takes there: the same, or what stands in its place. */
+static inline const struct base *commit_base_locked(const struct wfile *f) REQUIRES(&f->mtx)
+{
+        return f->locked.commit.conflict ? &f->locked.commit.conflict->stands
+                                         : wfile_base_locked(f);
+}
+
+/* Whether nothing is written, nor sent. */
+static inline bool wfile_is_bare_locked(const struct wfile *f) REQUIRES(&f->mtx)
+{
+        uint64_t from, to;
+        return !f->locked.parts.n && f->locked.upload.state == UPLOAD_NONE &&
+               !extent_map_run(&f->locked.data, 0, &from, &to);
+}
+
+/* Whether the file is all of another object and nothing else, and one copy can publish it. */
+static inline bool wfile_is_clone_locked(const struct wfile *f) REQUIRES(&f->mtx)
+{
+        const struct base *origin = &f->locked.origin;
+        return origin->key && wfile_is_bare_locked(f) && f->locked.size == origin->len &&
+               f->locked.size == origin->object.size;
+}
+
 /* --- wfile.c --- */
 /* Why this handle may not change the file now, or 0. */
 int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx);
-/* Whether a version has failed that is this handle's, too. NULL: that of nobody. */
-bool wfile_has_failed_locked(const struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx);
 /* Monotonic, and cheap. */
 int64_t wfile_now_ns(void);
 /* The file differs from what was published. */
@@ -247,11 +282,6 @@ void wfile_clear_locked(struct wfile *f) REQUIRES(&f->mtx);
  * is here is bytes of that. */
 void wfile_reset_locked(struct wfile *f, struct outcome *out, uint64_t size, bool keep)
         REQUIRES(&f->mtx);
-/* What the file's bytes are of where nothing was written, and its name. */
-const struct base *wfile_base_locked(const struct wfile *f) REQUIRES(&f->mtx);
-const char *wfile_base_key_locked(const struct wfile *f) REQUIRES(&f->mtx);
-/* Whether the file is all of another object and nothing else, and one copy can publish it. */
-bool wfile_is_clone_locked(const struct wfile *f) REQUIRES(&f->mtx);
 
 /* --- upload_part.c --- */
 /* The part that byte `pos` is in, made if need be. *end is where the bytes that belong to it, or
@@ -274,19 +304,17 @@ int upload_parts_cut_locked(struct wfile *f, uint64_t size) REQUIRES(&f->mtx);
 bool upload_parts_send_last_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* Begins to move bytes of parts that were sent to the spill, as extent_map_spill_begin(). */
 int upload_parts_spill_locked(struct wfile *f, struct spilling **s) REQUIRES(&f->mtx);
-/* The store took so many bytes more. */
-void wfile_add_sent_locked(struct wfile *f, uint64_t n) REQUIRES(&f->mtx);
 /* Forgets bytes of parts that were sent, unless somebody reads or they are to be sent anew: how
  * many. */
 size_t upload_parts_drop_locked(struct wfile *f) REQUIRES(&f->mtx);
 /* The request of a part has ended. */
-void upload_part_sent_locked(struct wfile *f, unsigned no) REQUIRES(&f->mtx);
+void upload_part_sent(struct upload_parts *p, unsigned no);
 /* The upload is gone. */
-void upload_parts_reset_locked(struct wfile *f) REQUIRES(&f->mtx);
+void upload_parts_reset(struct upload_parts *p);
 /* Whether bytes of [from, to) were sent and are no longer here. */
-bool upload_parts_lack_locked(const struct wfile *f, uint64_t from, uint64_t to) REQUIRES(&f->mtx);
+bool upload_parts_lack(const struct upload_parts *p, uint64_t from, uint64_t to);
 /* Whether everything is still here, so that it can be sent anew. */
-bool upload_parts_are_here_locked(const struct wfile *f) REQUIRES(&f->mtx);
+bool upload_parts_are_here(const struct upload_parts *p);
 
 /* --- commit.c --- */
 /* Locks, with an empty outcome. */
@@ -295,6 +323,8 @@ void wfile_enter(struct wfile *f, struct outcome *out) ACQUIRE(&f->mtx);
 void wfile_leave(struct wfile *f, struct outcome *out) RELEASE(&f->mtx);
 /* Keeps the first error: this version will not be published. */
 void wfile_set_error_locked(struct wfile *f, int err) REQUIRES(&f->mtx);
+/* Whether a version has failed that is this handle's, too. NULL: that of nobody. */
+bool wfile_has_failed_locked(const struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx);
 /* Starts what the state asks for. */
 void wfile_advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* Whether a commit is under way, */
@@ -304,8 +334,6 @@ bool commit_blocks_locked(const struct wfile *f) REQUIRES(&f->mtx);
 /* Goes to the phase. A step that the table of the phases lacks is not taken: the commit fails with
  * EIO, and false is returned. */
 bool commit_enter_locked(struct wfile *f, enum commit_phase to) REQUIRES(&f->mtx);
-/* What the commit takes where nothing was written: the file's base, or what stands in its place. */
-const struct base *commit_base_locked(const struct wfile *f) REQUIRES(&f->mtx);
 /* A request of the version has ended: what follows. */
 void commit_request_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
                                  int err, const struct store_object *obj) REQUIRES(&f->mtx);
@@ -318,9 +346,6 @@ struct upload_request *upload_request_new_locked(struct wfile *f, struct outcome
  * has to be fetched for a step or a REQUEST_PUT goes into the file's share of the memory. */
 void upload_request_make_locked(struct wfile *f, struct outcome *out, enum upload_request_kind kind,
                                 const struct plan_step *step) REQUIRES(&f->mtx);
-/* A request that is ending goes on as another, which takes no memory. */
-void upload_request_again_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
-                                 enum upload_request_kind kind) REQUIRES(&f->mtx);
 /* Begins the upload. */
 void upload_request_create_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* Aborts the upload, if there is one. */
