@@ -212,7 +212,7 @@ static void name_job(const struct run *r, const struct sweep *s, size_t i, const
                 .label = *label ? label : r->scenario->name,
                 .number = i + 1,
                 .jobs = sweep_count(s),
-                .bytes = r->needs->moved / wanted_ranks(r, k),
+                .bytes = r->preflight->moved / wanted_ranks(r, k),
                 .ranks = wanted_ranks(r, k),
                 .every_ms = k->progress,
         };
@@ -320,7 +320,7 @@ static int do_job(struct run *r, const struct sweep *s, size_t i, const struct k
         struct job_monitor watch;
         char why[512] = "", label[160];
 
-        *r->needs = (struct preflight){0};
+        *r->preflight = (struct preflight){0};
         int err = run_agree(r, plan_job(r, k, why, sizeof why), why);
         if (err)
                 return err;
@@ -427,7 +427,7 @@ static int open_run(struct run *r, const struct sweep *s, struct json **result)
 
 int run_jobs(struct run *r, const struct sweep *s)
 {
-        struct preflight needs = {0};
+        struct preflight preflight = {0};
 
         if (r->coll->ranks > 1 && !r->scenario->many_ranks) {
                 char why[128];
@@ -436,7 +436,7 @@ int run_jobs(struct run *r, const struct sweep *s)
                          r->scenario->name);
                 return said_once(r, -EINVAL, why);
         }
-        r->needs = &needs;
+        r->preflight = &preflight;
         int err = plan_all(r, s);
         if (err || r->dry_run)
                 return err;

@@ -29,11 +29,11 @@ struct run {
         struct coll *coll;
         const struct scenario *scenario;
         bool dry_run, legacy_names;
-        size_t job;              /* number of the one under way; its files are in DIR/JOB */
-        struct preflight *needs; /* of the job under way, as its plan() said */
-        FILE *log;               /* of the job under way, as job_log.h writes it; rank 0 */
-        char warning[256];       /* of all jobs; "" none */
-        char dir[PATH_MAX];      /* of the results; rank 0 */
+        size_t job;                  /* number of the one under way; its files are in DIR/JOB */
+        struct preflight *preflight; /* of the job under way, as its plan() said */
+        FILE *log;                   /* of the job under way, as job_log.h writes it; rank 0 */
+        char warning[256];           /* of all jobs; "" none */
+        char dir[PATH_MAX];          /* of the results; rank 0 */
 };
 
 /* A spelling of the suites' command lines. */

@@ -171,8 +171,8 @@ int preflight_check_at(const struct run *r, const struct preflight *n, const cha
 {
         char moved[BYTES_TEXT];
 
-        if (r->needs)
-                *r->needs = *n;
+        if (r->preflight)
+                *r->preflight = *n;
         if (dry && n->moved)
                 fprintf(dry, "  moved: %s by %u rank%s\n", bytes_text(n->moved, moved),
                         r->coll->ranks, r->coll->ranks > 1 ? "s" : "");

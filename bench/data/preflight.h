@@ -28,7 +28,8 @@ const char *bytes_text(uint64_t bytes, char out[BYTES_TEXT]);
 
 /* Asks whether storage, memory and disk are there for it: a directory that is none, a mount that is
  * none, memory of this machine's ranks, free room of `path`. With `dry` says the needs there. Keeps
- * them in r->needs. 0, or a negative errno with one line in `why` (-ENOMEM, -ENOSPC: does not fit).
+ * them in r->preflight. 0, or a negative errno with one line in `why` (-ENOMEM, -ENOSPC: does not
+ * fit).
  */
 int preflight_check(const struct run *r, const struct keys *k, const struct preflight *n, FILE *dry,
                     char *why, size_t nwhy);

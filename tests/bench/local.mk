@@ -11,7 +11,6 @@ bench_tests = \
 	%D%/dcp.sh \
 	%D%/dcp_time.sh \
 	%D%/device.sh \
-	%D%/facts.sh \
 	%D%/formats.sh \
 	%D%/gds.sh \
 	%D%/hold.sh \
@@ -34,10 +33,11 @@ bench_tests = \
 	%D%/shards_libs3.sh \
 	%D%/shards_s3.sh \
 	%D%/shards_verify.sh \
+	%D%/signal_cleanup.sh \
+	%D%/signal_cleanup_ranks.sh \
 	%D%/speed_table.sh \
-	%D%/stop.sh \
-	%D%/stop_cleanup.sh \
 	%D%/suite.sh \
+	%D%/sysinfo.sh \
 	%D%/torch.sh \
 	%D%/train.sh \
 	%D%/train_fsdp.sh \

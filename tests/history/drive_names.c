@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-enum { RENAME_NEW = 1, SETTLES_MS = 20000 };
+enum { RENAME_NEW = 1, DURABLE_MS = 20000 };
 
 /* --- names --- */
 
@@ -96,12 +96,12 @@ static void do_move_dir(struct who *w)
 /* --- a writer that is killed --- */
 
 /* Until its daemon has seen the end of the process, the mount itself shows what it wrote. */
-static void settle(struct making *m)
+static void await_durable(struct making *m)
 {
         char path[PATH_ROOM], state[20];
 
         path_of(m->w, m->c->name, path);
-        for (int ms = 0; ms < SETTLES_MS; ms += 2) {
+        for (int ms = 0; ms < DURABLE_MS; ms += 2) {
                 ssize_t n = getxattr(path, "user.ckptfs.state", state, sizeof state);
                 if (n < 0 || !strncmp(state, "durable", 7))
                         return;
@@ -133,7 +133,7 @@ static void do_killed(struct who *w, enum call_kind kind, const char *name)
         if (WIFSIGNALED(status) && !c->t[3]) {
                 c->fate = c->t[2] ? FATE_CUT : FATE_KILLED;
                 c->err = EINTR;
-                settle(&m);
+                await_durable(&m);
                 c->t[3] = now_ns();
         }
         call_end(&m);

@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-static char name[] = "/tmp/ckptfs-holders.XXXXXX";
+static char name[] = "/tmp/ckptfs-fd-owners.XXXXXX";
 static struct fd_owners *slot;
 static struct stat st;
 static struct mount_list *mounts; /* of the file */
@@ -412,8 +412,8 @@ END_TEST
 
 int main(void)
 {
-        Suite *s = suite_create("holders");
-        TCase *t = tcase_create("holders");
+        Suite *s = suite_create("fd_owners");
+        TCase *t = tcase_create("fd_owners");
         tcase_add_checked_fixture(t, setup, teardown);
         tcase_add_test(t, the_last_descriptor_tells);
         tcase_add_test(t, a_child_that_never_wrote_holds_it);

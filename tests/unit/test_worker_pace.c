@@ -54,8 +54,8 @@ END_TEST
 
 int main(void)
 {
-        Suite *s = suite_create("pace");
-        TCase *t = tcase_create("pace");
+        Suite *s = suite_create("worker_pace");
+        TCase *t = tcase_create("worker_pace");
         tcase_add_test(t, a_worker_that_sleeps_takes_every_place);
         tcase_add_test(t, a_worker_that_never_sleeps_keeps_the_least);
         tcase_add_test(t, there_are_never_more_than_the_most);

@@ -47,7 +47,7 @@ static int dataset_plan(const struct run *r, const struct keys *k, FILE *dry, ch
                         k->dataset, kind->name, storage, (unsigned long long)k->epochs,
                         r->coll->ranks, (unsigned long long)k->num_workers,
                         (unsigned long long)k->batch_size);
-        return err ? err : dataset_needs(r, k, storage, dry, why, nwhy);
+        return err ? err : dataset_preflight(r, k, storage, dry, why, nwhy);
 }
 
 /* Rank 0 lists, so that all have the same list: to find out what there is and, by a map loader, for

@@ -25,9 +25,9 @@ const char *dataset_storage(const struct dataset_kind *kind, const struct keys *
 /* Whether the keys go together. 0, or a negative errno with one line in `why`. */
 int dataset_check(const struct dataset_kind *kind, const struct keys *k, char *why, size_t nwhy);
 /* What the job moves and takes, as far as it is known before the dataset is listed:
- * preflight_check(). (dataset_needs.c) */
-int dataset_needs(const struct run *r, const struct keys *k, const char *storage, FILE *dry,
-                  char *why, size_t nwhy);
+ * preflight_check(). (dataset_preflight.c) */
+int dataset_preflight(const struct run *r, const struct keys *k, const char *storage, FILE *dry,
+                      char *why, size_t nwhy);
 /* How a rank of the job reads. */
 struct loader_how dataset_how(const struct dataset_kind *kind, const struct keys *k,
                               const struct coll *c);

@@ -4,7 +4,7 @@ bench_libbench_la_SOURCES += \
 	%D%/dataset.c \
 	%D%/dataset.h \
 	%D%/dataset_keys.c \
-	%D%/dataset_needs.c \
+	%D%/dataset_preflight.c \
 	%D%/dataset_save.c \
 	%D%/dataset_table.c \
 	%D%/dataset_train.c \

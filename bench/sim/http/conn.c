@@ -50,7 +50,7 @@ struct conn *conn_new(const struct server_config *cfg, int fd, char *scratch)
 }
 
 /* Lets go of all that belongs to one request. */
-static void release_exchange(struct conn *c)
+static void release_request(struct conn *c)
 {
         struct request *x = &c->x;
 
@@ -70,16 +70,16 @@ static void release_exchange(struct conn *c)
         memset(x, 0, sizeof *x);
         x->headers = x->body = x->text = x->related.head = (struct buf)BUF_INIT;
         x->intake.fd = -1;
-        c->in_exchange = false;
+        c->in_request = false;
 }
 
 void conn_free(struct conn *c)
 {
         if (!c)
                 return;
-        if (c->in_exchange)
+        if (c->in_request)
                 request_log_line(c->cfg->log, &c->x, c->state == CONN_SEND && c->head_off);
-        release_exchange(c);
+        release_request(c);
         tls_free(c->tls);
         close(c->fd);
         free(c->in);
@@ -89,7 +89,7 @@ void conn_free(struct conn *c)
 void conn_end_reply(struct conn *c)
 {
         request_log_line(c->cfg->log, &c->x, true);
-        release_exchange(c);
+        release_request(c);
         c->in_len -= c->head_len;
         memmove(c->in, c->in + c->head_len, c->in_len);
         c->head_len = 0;
@@ -135,8 +135,8 @@ static bool is_too_many(const struct conn *c)
                !prefix_rates_take(c->cfg->rates, x->bucket, x->key, write, clock_ns());
 }
 
-/* The head is whole: begin the exchange. */
-static enum step begin_exchange(struct conn *c)
+/* The head is whole: begin the request. */
+static enum step begin_request(struct conn *c)
 {
         const struct protocol *p = c->cfg->protocol;
         struct service *s = (struct service *)(uintptr_t)&c->cfg->service;
@@ -189,11 +189,11 @@ static enum step read_head(struct conn *c)
         int n = c->in_len ? http_parse(c->in, c->in_len, &c->x.rq) : 0;
         if (n) {
                 c->x.begun_ns = clock_ns();
-                c->in_exchange = true;
+                c->in_request = true;
                 c->x.by_tls = c->tls != NULL;
                 name_request(&c->x);
                 c->head_len = n > 0 ? (size_t)n : c->in_len;
-                return n > 0 ? begin_exchange(c) : refuse_head(c, -n);
+                return n > 0 ? begin_request(c) : refuse_head(c, -n);
         }
         ssize_t got = conn_recv(c, c->in + c->in_len, CONN_IN - c->in_len, &step);
         if (got <= 0)
@@ -346,7 +346,7 @@ static enum step body_fault(struct conn *c, uint64_t now_ns)
 }
 
 /* The request is whole: do it, and say when the reply may begin. */
-static enum step finish_exchange(struct conn *c, uint64_t now_ns)
+static enum step finish_request(struct conn *c, uint64_t now_ns)
 {
         struct service *s = (struct service *)(uintptr_t)&c->cfg->service;
         const struct protocol *p = c->cfg->protocol;
@@ -453,7 +453,7 @@ static enum step read_body(struct conn *c, uint64_t now_ns)
                 turn += (size_t)got;
         }
         conn_expect(c, 0);
-        return finish_exchange(c, now_ns);
+        return finish_request(c, now_ns);
 }
 
 enum step conn_run(struct conn *c, uint64_t now_ns)

@@ -50,7 +50,7 @@ struct conn {
         uint64_t body_left;    /* of a body in chunks: up to UINT64_MAX, and 0 at its end */
         struct chunked coding; /* of a body in chunks */
         struct request x;
-        bool in_exchange;
+        bool in_request;
 
         struct buf head; /* of the reply, and its body where that is text */
         size_t head_off;

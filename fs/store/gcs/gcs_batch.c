@@ -162,7 +162,7 @@ static size_t sort_out(struct op *op, const struct answers *a, size_t sent, int 
         return done;
 }
 
-static int went_on(struct op *op, size_t n)
+static int count_done(struct op *op, size_t n)
 {
         op->at += n;
         retry_progress(&op->retry);
@@ -179,7 +179,7 @@ static int deleted_one(struct store_kind *k, struct op *op)
         bool stays = op->versions && err == -ESTALE; /* what another host has put there */
         if (err && err != -ENOENT && !stays && !op->verify_err)
                 op->verify_err = err;
-        return went_on(op, 1);
+        return count_done(op, 1);
 }
 
 /* An emulator that has no batches says so in as many ways as there are. */
@@ -220,6 +220,6 @@ int gcs_delete_many_parse(struct store_kind *k, struct op *op)
                 return OP_RETRY;
         }
         size_t done = sort_out(op, &answers, sent, &answer);
-        int err = done ? went_on(op, done) : OP_AGAIN;
+        int err = done ? count_done(op, done) : OP_AGAIN;
         return answer ? answer : err;
 }

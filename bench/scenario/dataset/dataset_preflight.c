@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dataset_needs.c: what a run over a dataset will move, before anything is read: a directory is
+/* dataset_preflight.c: what a run over a dataset will move, before anything is read: a directory is
  * listed. A bucket is not asked in a plan, and a mount may be on another machine than the one that
  * plans, but the name that datagen gives a dataset tells. */
 #include <errno.h>
@@ -84,8 +84,8 @@ static void directory_of(const struct keys *k, char out[PATH_MAX])
                 snprintf(out, PATH_MAX, ".");
 }
 
-int dataset_needs(const struct run *r, const struct keys *k, const char *storage, FILE *dry,
-                  char *why, size_t nwhy)
+int dataset_preflight(const struct run *r, const struct keys *k, const char *storage, FILE *dry,
+                      char *why, size_t nwhy)
 {
         struct train_setup learns;
         const struct model *m = model_find(k->ckpt_model);

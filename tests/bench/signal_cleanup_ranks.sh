@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# stop_cleanup.sh: a rank that has removed its objects after a signal waits for one that is still removing,
+# signal_cleanup_ranks.sh: a rank that has removed its objects after a signal waits for one that is still removing,
 # and a signal to one rank alone comes to the others of its machine.
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/store.sh"

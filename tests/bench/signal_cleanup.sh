@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# stop.sh: a signal ends a run soon, and nothing of it is left: file, object, upload, mount, process.
+# signal_cleanup.sh: a signal ends a run soon, and nothing of it is left: file, object, upload, mount, process.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"

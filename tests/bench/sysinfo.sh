@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# facts.sh: what a run says of the instance it ran on, and its item in a table of DynamoDB.
+# sysinfo.sh: what a run says of the instance it ran on, and its item in a table of DynamoDB.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
