@@ -100,15 +100,8 @@ static void say(void)
 /* Waits; true when it is to end. */
 static bool wait_ms(uint64_t ms)
 {
-        struct timespec t;
+        const struct timespec t = mutex_deadline(CLOCK_REALTIME, ms);
 
-        clock_gettime(CLOCK_REALTIME, &t);
-        t.tv_sec += (time_t)(ms / 1000);
-        t.tv_nsec += (long)(ms % 1000) * 1000000;
-        if (t.tv_nsec >= 1000000000) {
-                t.tv_sec++;
-                t.tv_nsec -= 1000000000;
-        }
         mutex_lock(&shown.mtx);
         int err = 0;
         while (!shown.stop && !err)

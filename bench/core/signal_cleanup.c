@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_THINGS = 4096, NAP_NS = 50 * 1000 * 1000 };
+enum { MAX_THINGS = 4096, NAP_MS = 50 };
 
 static struct {
         struct mutex mtx; /* guards the two lists */
@@ -30,26 +30,9 @@ bool signal_came(void)
         return __atomic_load_n(&cleanup.signal_came, __ATOMIC_ACQUIRE);
 }
 
-void signal_cond_init(pthread_cond_t *cond)
-{
-        pthread_condattr_t monotonic;
-
-        pthread_condattr_init(&monotonic);
-        pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-        pthread_cond_init(cond, &monotonic);
-        pthread_condattr_destroy(&monotonic);
-}
-
 void signal_nap_locked(pthread_cond_t *cond, struct mutex *mtx)
 {
-        struct timespec t;
-
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        t.tv_nsec += NAP_NS;
-        if (t.tv_nsec >= 1000000000) {
-                t.tv_sec++;
-                t.tv_nsec -= 1000000000;
-        }
+        const struct timespec t = mutex_deadline(CLOCK_MONOTONIC, NAP_MS);
         mutex_timedwait(cond, mtx, &t);
 }
 

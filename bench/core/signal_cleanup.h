@@ -21,9 +21,8 @@ int signal_cleanup_init(void);
 /* Whether a signal came. Thread-safe. */
 bool signal_came(void);
 
-/* Waiting for others in steps after which a signal is heard: a condition for that, and one step,
- * with the mutex held. */
-void signal_cond_init(pthread_cond_t *cond);
+/* Waiting for others in steps after which a signal is heard: one step, with the mutex held, for a
+ * condition of mutex_cond_init(). */
 void signal_nap_locked(pthread_cond_t *cond, struct mutex *mtx) REQUIRES(mtx);
 
 /* Remembers a file, or an empty directory, to be removed at a signal, newest first; copied. 0,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 
 #include "base/banned.h"
 
@@ -114,14 +115,8 @@ static int push_mark(struct machine *m)
 {
         if (m->nmarks == MARKS_MAX)
                 return bad(m, "it is nested too deeply");
-        if (m->nmarks == m->mark_room) {
-                size_t room = m->mark_room ? 2 * m->mark_room : 16;
-                size_t *p = realloc(m->marks, room * sizeof *p);
-                if (!p)
-                        return -ENOMEM;
-                m->marks = p;
-                m->mark_room = room;
-        }
+        if (GROW(m->marks, m->nmarks, m->mark_room, 16))
+                return -ENOMEM;
         m->marks[m->nmarks++] = m->stack.n;
         return 0;
 }

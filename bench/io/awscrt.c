@@ -177,7 +177,7 @@ static struct awscrt *new_client(const struct place *p)
         c->alloc = aws_default_allocator();
         c->place = *p;
         mutex_init(&c->mtx, LOCK_BENCH);
-        signal_cond_init(&c->cond);
+        mutex_cond_init(&c->cond);
         library_take(c->alloc);
         return c;
 }

@@ -190,7 +190,7 @@ static struct s3_io *s3_new(const struct keys *k, const char *dir, unsigned rank
                 slots[i].s = s;
         snprintf(s->dir, sizeof s->dir, "%s", dir);
         mutex_init(&s->mtx, LOCK_BENCH);
-        signal_cond_init(&s->cond);
+        mutex_cond_init(&s->cond);
         return s;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/mutex.h"
 #include "bench/core/clock.h"
 #include "bench/core/dev.h"
 #include "bench/measure/measure.h"
@@ -188,7 +189,7 @@ static void *run(void *arg)
 int sampler_start(struct sampler *s)
 {
         mutex_init(&s->mtx, LOCK_BENCH);
-        signal_cond_init(&s->cond);
+        mutex_cond_init(&s->cond);
         for (int i = 0; i < SAMPLE_KINDS; i++) {
                 s->v[i] = malloc(SAMPLER_MAX * sizeof **s->v);
                 if (!s->v[i])

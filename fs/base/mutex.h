@@ -15,6 +15,7 @@
 #define CKPTFS_BASE_MUTEX_H
 
 #include <pthread.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "base/lock_order.h"
@@ -114,6 +115,30 @@ static inline int mutex_timedwait(pthread_cond_t *cond, struct mutex *m, const s
         REQUIRES(m)
 {
         return pthread_cond_timedwait(cond, &m->os, end);
+}
+
+/* That clock's time in so many milliseconds. */
+static inline struct timespec mutex_deadline(clockid_t clock, uint64_t ms)
+{
+        struct timespec t;
+
+        clock_gettime(clock, &t);
+        t.tv_sec += (time_t)(ms / 1000);
+        t.tv_nsec += (long)(ms % 1000) * 1000000;
+        t.tv_sec += t.tv_nsec / 1000000000;
+        t.tv_nsec %= 1000000000;
+        return t;
+}
+
+/* A condition whose clock is CLOCK_MONOTONIC. */
+static inline void mutex_cond_init(pthread_cond_t *cond)
+{
+        pthread_condattr_t attr;
+
+        pthread_condattr_init(&attr);
+        pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+        pthread_cond_init(cond, &attr);
+        pthread_condattr_destroy(&attr);
 }
 
 #endif

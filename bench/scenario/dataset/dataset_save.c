@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "bench/format/format.h"
 #include "bench/format/torch.h"
 #include "bench/data/run_name.h"
@@ -159,14 +160,8 @@ int saver_open(const struct run *r, const struct keys *k, const struct learner *
 
 static int add_time(struct saver *s, double seconds)
 {
-        if (s->n == s->room) {
-                size_t room = s->room ? 2 * s->room : 64;
-                double *v = realloc(s->times, room * sizeof *v);
-                if (!v)
-                        return -ENOMEM;
-                s->times = v;
-                s->room = room;
-        }
+        if (GROW(s->times, s->n, s->room, 64))
+                return -ENOMEM;
         s->times[s->n++] = seconds;
         return 0;
 }

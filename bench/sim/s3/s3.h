@@ -94,6 +94,9 @@ bool s3_bad_append_checksum(struct request *x, const struct object *o);
 int s3_append_sums(struct object *whole, const struct object *from, const struct object *o);
 /* Makes crc, of what is before the part, that of both; false when the part's is not known. */
 bool s3_add_crc64(const struct object *part, uint64_t *crc);
+/* Makes o the object, unless `err` or something else is wrong: false with the reply set to that. */
+bool s3_put_object(struct service *s, struct request *x, struct object *o,
+                   const struct object_store_cond *cond, int err);
 /* The headers of a version: ETag, Last-Modified and, with_meta, its metadata. */
 void s3_object_headers(struct request *x, const struct object *o, bool with_meta);
 void s3_checksum_headers(struct request *x, const struct object *o);

@@ -203,14 +203,8 @@ void s3_copy(struct service *s, struct request *x)
                 err = s3_copy_sums(from, o);
         if (!err)
                 err = object_append(o, from, 0, from->size);
-        if (!err)
-                err = object_store_put(s->objects, x->bucket, o, &cond);
-        if (err) {
-                s3_fail(x, err);
-                return;
-        }
-        s3_version_header(s, x, o);
-        reply_copy(x, "CopyObjectResult", o, NULL);
+        if (s3_put_object(s, x, o, &cond, err))
+                reply_copy(x, "CopyObjectResult", o, NULL);
 }
 
 /* The range to copy; the whole source when the request names none. */

@@ -141,6 +141,18 @@ static void reply_put(struct request *x, const struct object *o)
         s3_reply(x, 200);
 }
 
+bool s3_put_object(struct service *s, struct request *x, struct object *o,
+                   const struct object_store_cond *cond, int err)
+{
+        if (!err)
+                err = object_store_put(s->objects, x->bucket, o, cond);
+        if (err)
+                s3_fail(x, err);
+        else
+                s3_version_header(s, x, o);
+        return !err;
+}
+
 void s3_put(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *o = NULL;
@@ -167,14 +179,8 @@ void s3_put(struct service *s, struct request *x)
                 err = s3_keep_algorithm(x, o);
         if (!err && s3_is_express(x))
                 err = s3_sum_by_default(o);
-        if (!err)
-                err = object_store_put(s->objects, x->bucket, o, &cond);
-        if (err) {
-                s3_fail(x, err);
-                return;
-        }
-        s3_version_header(s, x, o);
-        reply_put(x, o);
+        if (s3_put_object(s, x, o, &cond, err))
+                reply_put(x, o);
 }
 
 void s3_begin_part(struct service *s, struct request *x)

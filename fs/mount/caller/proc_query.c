@@ -146,11 +146,7 @@ static void serve_locked(struct proc_queries *k) REQUIRES(&k->mtx)
 
 static void wait_tick_locked(struct proc_queries *k) REQUIRES(&k->mtx)
 {
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += TICK * 1000000L;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        const struct timespec until = mutex_deadline(CLOCK_MONOTONIC, TICK);
         mutex_timedwait(&k->tick, &k->mtx, &until);
 }
 
@@ -218,7 +214,6 @@ static void *look_thread(void *arg)
 struct proc_queries *proc_queries_start(dev_t dev)
 {
         struct proc_queries *k = calloc(1, sizeof *k);
-        pthread_condattr_t attr;
         pthread_t thread;
 
         if (!k)
@@ -229,12 +224,9 @@ struct proc_queries *proc_queries_start(dev_t dev)
                 return NULL;
         }
         mutex_init(&k->mtx, LOCK_PROC_QUERIES);
-        pthread_condattr_init(&attr);
-        pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-        pthread_cond_init(&k->work, &attr);
-        pthread_cond_init(&k->tick, &attr);
-        pthread_cond_init(&k->drained, &attr);
-        pthread_condattr_destroy(&attr);
+        mutex_cond_init(&k->work);
+        mutex_cond_init(&k->tick);
+        mutex_cond_init(&k->drained);
         mutex_lock(&k->mtx);
         k->locked.last = &k->locked.queue;
         k->locked.users = 1;

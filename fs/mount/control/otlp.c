@@ -118,13 +118,8 @@ static int post(struct otlp *o, const struct buf *body, unsigned timeout_ms, cha
 /* Whether the end was asked for within that time. */
 static bool ends_within(struct otlp *o, uint64_t ms)
 {
-        struct timespec until;
+        const struct timespec until = mutex_deadline(CLOCK_MONOTONIC, ms);
 
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_sec += (time_t)(ms / 1000);
-        until.tv_nsec += (long)(ms % 1000) * 1000000;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
         mutex_lock(&o->mtx);
         while (!o->ends && mutex_timedwait(&o->wake, &o->mtx, &until) != ETIMEDOUT)
                 ;
@@ -255,8 +250,6 @@ static int start(struct otlp *o, char *why, size_t nwhy)
 
 int otlp_start(struct mount *m, struct otlp **out, char *why, size_t nwhy)
 {
-        pthread_condattr_t clock;
-
         *out = NULL;
         if (!*m->params.metrics_otlp)
                 return 0;
@@ -268,10 +261,7 @@ int otlp_start(struct mount *m, struct otlp **out, char *why, size_t nwhy)
         o->m = m;
         o->headers = (struct buf)BUF_INIT;
         mutex_init(&o->mtx, LOCK_SYNC_WAIT);
-        pthread_condattr_init(&clock);
-        pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-        pthread_cond_init(&o->wake, &clock);
-        pthread_condattr_destroy(&clock);
+        mutex_cond_init(&o->wake);
         int err = start(o, why, nwhy);
         if (err)
                 otlp_free(o);

@@ -373,11 +373,7 @@ static int serve_in_background(struct command *c)
 static void block_signals(void)
 {
         sigset_t set;
-        sigemptyset(&set);
-        sigaddset(&set, SIGTERM);
-        sigaddset(&set, SIGINT);
-        sigaddset(&set, SIGHUP);
-        sigaddset(&set, SIGUSR1);
+        session_signals(&set);
         sigprocmask(SIG_BLOCK, &set, NULL);
         signal(SIGPIPE, SIG_IGN);
         signal(SIGXFSZ, SIG_IGN); /* a limit of the size of files is an error of the spill file */

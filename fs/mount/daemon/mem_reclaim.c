@@ -18,7 +18,7 @@
 
 #include "base/banned.h"
 
-enum { RETRY_NS = 50000000 };
+enum { RETRY_MS = 50 };
 
 struct mem_reclaim {
         struct pool *pool;
@@ -122,12 +122,8 @@ static void reclaim_files(struct mem_reclaim *r)
  * somebody waits, look again. */
 static void wait_for_pressure_locked(struct mem_reclaim *r, bool waits) REQUIRES(&r->mtx)
 {
-        struct timespec until;
+        const struct timespec until = mutex_deadline(CLOCK_REALTIME, RETRY_MS);
 
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += RETRY_NS;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
         while (!r->locked.pressed && !r->locked.stop) {
                 if (!waits)
                         mutex_wait(&r->wake, &r->mtx);

@@ -24,6 +24,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/mutex.h"
 #include "base/log.h"
 #include "mount/core/stats_log.h"
 #include "mount/caller/proc_query.h"
@@ -351,14 +352,19 @@ int session_start(struct session *s, char *why, size_t nwhy)
         return 0;
 }
 
+void session_signals(sigset_t *set)
+{
+        sigemptyset(set);
+        sigaddset(set, SIGTERM);
+        sigaddset(set, SIGINT);
+        sigaddset(set, SIGHUP);
+        sigaddset(set, SIGUSR1);
+}
+
 static int signals_fd(void)
 {
         sigset_t set;
-        sigemptyset(&set);
-        sigaddset(&set, SIGTERM);
-        sigaddset(&set, SIGINT);
-        sigaddset(&set, SIGHUP);
-        sigaddset(&set, SIGUSR1);
+        session_signals(&set);
         return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
@@ -422,10 +428,7 @@ void session_stop(struct session *s)
                 struct timespec until;
                 do { /* again, for a signal that came just before the read */
                         pthread_kill(s->threads[i], SIGUSR2);
-                        clock_gettime(CLOCK_REALTIME, &until);
-                        until.tv_nsec += 20000000;
-                        until.tv_sec += until.tv_nsec / 1000000000;
-                        until.tv_nsec %= 1000000000;
+                        until = mutex_deadline(CLOCK_REALTIME, 20);
                 } while (pthread_timedjoin_np(s->threads[i], NULL, &until) == ETIMEDOUT);
         }
         s->nthreads = 0;

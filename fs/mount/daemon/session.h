@@ -3,6 +3,7 @@
 #ifndef CKPTFS_MOUNT_SESSION_H
 #define CKPTFS_MOUNT_SESSION_H
 
+#include <signal.h>
 #include <stddef.h>
 
 struct mount;
@@ -15,8 +16,10 @@ int session_new(struct mount *m, struct session **out, char *why, size_t nwhy);
 /* Starts the threads; the mount answers from then on. 0 or a negative errno with `why`. */
 int session_start(struct session *s, char *why, size_t nwhy);
 
+/* The signals that a session waits for. */
+void session_signals(sigset_t *set);
 /* Waits for umount, SIGTERM or SIGINT; reload(arg) is called at each SIGHUP. The caller has blocked
- * the default action of these in all threads. */
+ * session_signals() in all threads. */
 void session_wait(struct session *s, void (*reload)(void *arg), void *arg);
 
 /* Ends the threads, so that no request is taken any more, and the open files. NULL is fine. */

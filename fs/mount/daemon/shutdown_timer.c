@@ -43,20 +43,12 @@ static void *watch(void *arg)
 struct shutdown_timer *shutdown_timer_start(struct store *s, unsigned ms)
 {
         struct shutdown_timer *c = calloc(1, sizeof *c);
-        pthread_condattr_t attr;
 
         if (!c)
                 return NULL;
         c->store = s;
-        clock_gettime(CLOCK_MONOTONIC, &c->until);
-        c->until.tv_sec += ms / 1000;
-        c->until.tv_nsec += (long)(ms % 1000) * 1000000;
-        c->until.tv_sec += c->until.tv_nsec / 1000000000;
-        c->until.tv_nsec %= 1000000000;
-        pthread_condattr_init(&attr);
-        pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-        pthread_cond_init(&c->cond, &attr);
-        pthread_condattr_destroy(&attr);
+        c->until = mutex_deadline(CLOCK_MONOTONIC, ms);
+        mutex_cond_init(&c->cond);
         mutex_init(&c->mtx, LOCK_SHUTDOWN_TIMER);
         if (!pthread_create(&c->thread, NULL, watch, c))
                 return c;

@@ -230,11 +230,7 @@ static void look_locked(struct requests *q) REQUIRES(&q->mtx)
 
 static void wait_locked(struct requests *q) REQUIRES(&q->mtx)
 {
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += TICK * 1000000L;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        const struct timespec until = mutex_deadline(CLOCK_MONOTONIC, TICK);
         while (!q->locked.over && mutex_timedwait(&q->wake, &q->mtx, &until) != ETIMEDOUT)
                 ;
 }
@@ -264,7 +260,6 @@ struct requests *requests_new(struct mount *m, int fd,
                               struct node *(*node_of)(struct mount *m, uint64_t ino))
 {
         struct requests *q = calloc(1, sizeof *q);
-        pthread_condattr_t attr;
 
         if (!q)
                 return NULL;
@@ -272,10 +267,7 @@ struct requests *requests_new(struct mount *m, int fd,
         q->fd = fd;
         q->node_of = node_of;
         mutex_init(&q->mtx, LOCK_REQUESTS);
-        pthread_condattr_init(&attr);
-        pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-        pthread_cond_init(&q->wake, &attr);
-        pthread_condattr_destroy(&attr);
+        mutex_cond_init(&q->wake);
         pthread_cond_init(&q->unchanging, NULL);
         if (!pthread_create(&q->thread, NULL, look_at_asked, q))
                 return q;

@@ -222,19 +222,26 @@ static int new_op(struct store *s, enum op_verb verb, const char *src, const cha
         return 0;
 }
 
+/* Takes the operation over, also when it fails. */
+static int submit_with(struct op *given, const struct store_meta *meta, store_done_fn *done)
+{
+        CLEANUP(op_freep) struct op *op = given;
+        int err = op_set_meta(op, meta);
+
+        if (err)
+                return err;
+        op->finish = finish_copy;
+        op->done.object = done;
+        return op_submit(TAKE_PTR(op));
+}
+
 int store_copy(struct store *s, const char *src, const char *src_match, const char *dst,
                const struct store_meta *meta, const struct store_cond *cond, store_done_fn *done,
                void *arg)
 {
         CLEANUP(op_freep) struct op *op = NULL;
         int err = new_op(s, OP_COPY, src, src_match, dst, cond, &op, arg);
-        if (!err)
-                err = op_set_meta(op, meta);
-        if (err)
-                return err;
-        op->finish = finish_copy;
-        op->done.object = done;
-        return op_submit(TAKE_PTR(op));
+        return err ? err : submit_with(TAKE_PTR(op), meta, done);
 }
 
 int store_set_meta(struct store *s, const char *key, const char *if_match,
@@ -243,13 +250,7 @@ int store_set_meta(struct store *s, const char *key, const char *if_match,
         const struct store_cond cond = {.if_match = if_match};
         CLEANUP(op_freep) struct op *op = NULL;
         int err = new_op(s, OP_SET_META, key, if_match, key, &cond, &op, arg);
-        if (!err)
-                err = op_set_meta(op, meta);
-        if (err)
-                return err;
-        op->finish = finish_copy;
-        op->done.object = done;
-        return op_submit(TAKE_PTR(op));
+        return err ? err : submit_with(TAKE_PTR(op), meta, done);
 }
 
 /* Of a store that has `cap`. */

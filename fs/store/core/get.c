@@ -4,6 +4,7 @@
 #include "store/core/store_int.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,17 @@ static int place_of_reply(struct op *op, uint64_t *first, uint64_t *end, uint64_
         *first = 0;
         *size = *end;
         return 0;
+}
+
+bool op_get_range(const struct op *op, char text[OP_RANGE_MAX])
+{
+        uint64_t from = op->off + op->got, end = op->off + op->len;
+
+        if (end < INT64_MAX)
+                snprintf(text, OP_RANGE_MAX, "bytes=%" PRIu64 "-%" PRIu64, from, end - 1);
+        else
+                snprintf(text, OP_RANGE_MAX, "bytes=%" PRIu64 "-", from);
+        return from || end < INT64_MAX;
 }
 
 /* "A server MAY ignore the Range header field" (RFC 9110, section 14.2): the bytes that were asked

@@ -212,6 +212,11 @@ size_t store_plain_bucket(const char *text); /* up to the first '/' */
 
 /* Says in op->fault that cred_chain_get() gave none: the errno for build(). */
 int op_no_credentials(struct op *op, int err, const char *why);
+/* Of a get: what the Range header asks for. False: it needs none, since all of the object is
+ * wanted.
+ */
+enum { OP_RANGE_MAX = 64 };
+bool op_get_range(const struct op *op, char text[OP_RANGE_MAX]);
 /* Adds an entry to op->v; strings may be NULL. 0 or -ENOMEM. */
 int op_add_entry(struct op *op, const struct op_entry *e, const char *key, const char *etag,
                  const char *id);

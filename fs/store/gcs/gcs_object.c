@@ -3,7 +3,6 @@
 #include "store/gcs/gcs.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,15 +35,10 @@ int gcs_head_parse(struct store_kind *k, struct op *op)
 int gcs_get_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_GET);
-        uint64_t from = op->off + op->got, to = op->off + op->len - 1;
         const char *version = op->seen && *op->obj.etag ? op->obj.etag : op->if_match;
-        char range[64];
+        char range[OP_RANGE_MAX];
 
-        if (from) /* else all of it is asked for, or as much as there is */
-                snprintf(range, sizeof range, "bytes=%" PRIu64 "-", from);
-        if (op->off + op->len < INT64_MAX)
-                snprintf(range, sizeof range, "bytes=%" PRIu64 "-%" PRIu64, from, to);
-        if (from || op->off + op->len < INT64_MAX)
+        if (op_get_range(op, range))
                 gcs_header(&m, "Range", range);
         if (k->keys) {
                 gcs_xml_path(&m, k, op->key);

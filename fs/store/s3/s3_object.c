@@ -3,7 +3,6 @@
 #include "store/s3/s3.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,15 +89,10 @@ int s3_head_parse(struct store_kind *k, struct op *op)
 int s3_get_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_GET, op->key);
-        uint64_t from = op->off + op->got, to = op->off + op->len - 1;
         const char *version = op->seen && *op->obj.etag ? op->obj.etag : op->if_match;
-        char range[64];
+        char range[OP_RANGE_MAX];
 
-        if (from) /* else all of it is asked for, or as much as there is */
-                snprintf(range, sizeof range, "bytes=%" PRIu64 "-", from);
-        if (op->off + op->len < INT64_MAX)
-                snprintf(range, sizeof range, "bytes=%" PRIu64 "-%" PRIu64, from, to);
-        if (from || op->off + op->len < INT64_MAX)
+        if (op_get_range(op, range))
                 s3_header(&m, "Range", range);
         if (version)
                 s3_header(&m, "If-Match", version);
