@@ -488,7 +488,8 @@ static struct session *begin(struct mount *m)
         k.fd = ends[0];
         k.nodes[0] = (struct known_node){FUSE_ROOT_ID, 1, true};
         snprintf(path, sizeof path, "/dev/fd/%d", ends[1]);
-        *m = (struct mount){.url = strdup("s3://bucket"), .mountpoint = strdup(path)};
+        *m = (struct mount){
+                .url = strdup("s3://bucket"), .mountpoint = strdup(path), .handed = ends[1]};
         if (params_init(&m->params) ||
             params_set_list(&m->params, "memory=64M,part_size=5M,deadline=1s,spill_dir=/tmp", why,
                             sizeof why) ||

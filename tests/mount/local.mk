@@ -40,6 +40,7 @@ mount_tests = \
 	%D%/handles.sh \
 	%D%/heirs.sh \
 	%D%/hostile_objects.sh \
+	%D%/handed.sh \
 	%D%/hns.sh \
 	%D%/idle.sh \
 	%D%/huge.sh \

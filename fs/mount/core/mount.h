@@ -52,6 +52,7 @@ struct mount {
         atomic_uint_least64_t memory; /* as `params` has it, for who does without `options` */
         atomic_bool drains;           /* nothing is opened for writing any more */
         char *url, *mountpoint;
+        int handed; /* the descriptor of /dev/fuse, where somebody else has mounted, or -1 */
         struct store *store;
         struct pool *pool;
         struct spill *spill;

@@ -41,11 +41,15 @@ static const char usage[] =
         "  -f             stay in the foreground and log to standard error\n"
         "  -o LIST        options, separated by commas\n"
         "  -c FILE        read options from a YAML file; -o takes precedence\n"
+        "  --mount-only   mount, and hand the descriptor to the service manager\n"
         "  -V, --version  print the version\n"
         "  -h, --help     print this help\n"
         "options:\n";
 
+enum { MOUNT_ONLY = 256 }; /* no letter */
+
 static const struct option long_options[] = {
+        {"mount-only", no_argument, NULL, MOUNT_ONLY},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},
         {NULL, 0, NULL, 0},
@@ -56,7 +60,7 @@ struct command {
         int argc;
         char **argv;
         char *cwd; /* where it was started: paths are relative to it */
-        bool foreground;
+        bool foreground, mount_only;
         struct served served;
         unsigned set; /* options that a remount has changed, which a reload leaves (reload.h) */
         int report;   /* where the background process tells how it went, or -1 */
@@ -146,6 +150,9 @@ static int parse(struct command *c, char *why)
                         break;
                 case 'c':
                         break;
+                case MOUNT_ONLY:
+                        c->mount_only = true;
+                        break;
                 case 'o':
                         if (strcmp(optarg, "help"))
                                 break; /* after the file */
@@ -181,7 +188,9 @@ static int parse(struct command *c, char *why)
         }
         if (!(c->mount.url = strdup(url)))
                 return -1;
-        return mountpoint_check(at, &c->mount.mountpoint, why, WHY_MAX);
+        struct mount *m = &c->mount;
+        int err = mountpoint_handed(at, &m->mountpoint, &m->handed, why, WHY_MAX);
+        return err || m->handed >= 0 ? err : mountpoint_check(at, &m->mountpoint, why, WHY_MAX);
 }
 
 /* The options as they are to be. Without a list: those of the command line and its file, and what
@@ -287,7 +296,7 @@ static int serve(struct command *c)
          */
         log_open("ckptfs", "stderr", LOG_LEVEL_ERROR);
         if (m->params.privileges == PRIVILEGES_DROP)
-                privileges_drop(m->mountpoint);
+                privileges_drop(m->handed < 0);
         int err = content_type_check(m->params.content_type, why, sizeof why);
 
         if (!err && !m->params.ro)
@@ -340,6 +349,18 @@ static void command_release(struct command *c)
         free(c->mount.mountpoint);
 }
 
+/* For a process that may not mount, which the manager starts next. */
+static int hand_over(struct command *c)
+{
+        char why[WHY_MAX] = "";
+
+        log_open("ckptfs", "stderr", LOG_LEVEL_ERROR);
+        if (!session_hand_over(&c->mount, why, sizeof why))
+                exit(EXIT_SUCCESS); /* from here, where `c` is there */
+        command_release(c);
+        return complain(why);
+}
+
 /* Goes on as a child; the parent returns its exit status once the mount answers or has failed. */
 static int serve_in_background(struct command *c)
 {
@@ -381,7 +402,7 @@ static void block_signals(void)
 
 int main(int argc, char **argv)
 {
-        struct command c = {.report = -1, .argc = argc, .argv = argv};
+        struct command c = {.mount.handed = -1, .report = -1, .argc = argc, .argv = argv};
         char why[WHY_MAX] = "no memory: end another program";
 
         c.cwd = getcwd(NULL, 0);
@@ -392,8 +413,9 @@ int main(int argc, char **argv)
         }
         if (!c.mount.params.core_dumps)
                 privileges_hide();
-        block_signals();
-        int rc = c.foreground ? serve(&c) : serve_in_background(&c);
+        if (!c.mount_only)
+                block_signals();
+        int rc = c.mount_only ? hand_over(&c) : c.foreground ? serve(&c) : serve_in_background(&c);
         free(c.cwd);
         return rc;
 }

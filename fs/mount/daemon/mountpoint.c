@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <mntent.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/machine/machine.h"
+#include "mount/daemon/notify.h"
 
 #include "base/banned.h"
 
@@ -87,11 +89,6 @@ static int descriptor_of(const char *path)
         return n && n < 10 && !digits[n] ? (int)strtol(digits, NULL, 10) : -1;
 }
 
-bool mountpoint_is_descriptor(const char *path)
-{
-        return descriptor_of(path) >= 0;
-}
-
 /* Of a descriptor that was mounted elsewhere, maybe in a place that is not seen from here, where
  * the kernel tells it. */
 static dev_t connection_device(int fuse)
@@ -127,10 +124,27 @@ dev_t mountpoint_device(const char *path, int fuse)
         return dev;
 }
 
-static int descriptor_check(const char *path, int fd, char **out, char *why, size_t nwhy)
+/* The absolute path of what is mounted there, which answers no request before this process does: a
+ * descriptor that is only a place makes none. Where the place cannot be seen from here, the path as
+ * it was given. */
+static char *mounted_path(const char *path)
+{
+        CLEANUP(closep) int fd = open(path, O_PATH | O_CLOEXEC);
+        char link[64], real[PATH_MAX];
+
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        ssize_t n = fd < 0 ? -1 : readlink(link, real, sizeof real);
+        return n > 0 && n < (ssize_t)sizeof real ? strndup(real, (size_t)n) : strdup(path);
+}
+
+int mountpoint_handed(const char *path, char **out, int *handed, char *why, size_t nwhy)
 {
         struct stat st;
+        int given = descriptor_of(path), fd = given >= 0 ? given : notify_handed();
 
+        *handed = -1;
+        if (fd < 0)
+                return 0;
         if (fstat(fd, &st) || !S_ISCHR(st.st_mode) ||
             st.st_rdev != makedev(FUSE_MAJOR, FUSE_MINOR)) {
                 snprintf(why, nwhy,
@@ -140,19 +154,18 @@ static int descriptor_check(const char *path, int fd, char **out, char *why, siz
                 return -EBADF;
         }
         fcntl(fd, F_SETFD, FD_CLOEXEC);
-        *out = strdup(path);
-        if (*out)
-                return 0;
-        snprintf(why, nwhy, "no memory: end another program");
-        return -ENOMEM;
+        if (!(*out = given >= 0 ? strdup(path) : mounted_path(path))) {
+                snprintf(why, nwhy, "no memory: end another program");
+                return -ENOMEM;
+        }
+        *handed = fd;
+        return 0;
 }
 
 int mountpoint_check(const char *path, char **out, char *why, size_t nwhy)
 {
         char type[64];
         struct stat st;
-        if (descriptor_of(path) >= 0)
-                return descriptor_check(path, descriptor_of(path), out, why, nwhy);
         CLEANUP(freep) char *real = realpath(path, NULL);
         int err = real && !stat(real, &st) ? 0 : -errno;
 

@@ -3,18 +3,19 @@
 #ifndef CKPTFS_MOUNT_MOUNTPOINT_H
 #define CKPTFS_MOUNT_MOUNTPOINT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Checks that `path` is /dev/fd/N, a descriptor of /dev/fuse that somebody with rights has mounted;
- * or an empty directory that nothing is mounted on and that /dev/fuse can be
+/* Whether somebody with rights has mounted: where `path` is /dev/fd/N, or a service manager has
+ * handed over the descriptor of what is mounted on `path` (notify_handed()). 0 with that descriptor
+ * of /dev/fuse in *handed, or -1: nobody has; and the absolute path malloc'ed in *out. A negative
+ * errno with cause and remedy in `why`: it is no such descriptor. */
+int mountpoint_handed(const char *path, char **out, int *handed, char *why, size_t nwhy);
+
+/* Checks that `path` is an empty directory that nothing is mounted on and that /dev/fuse can be
  * opened. 0 with the absolute path malloc'ed in *out, or a negative errno with cause and remedy in
  * `why`. */
 int mountpoint_check(const char *path, char **out, char *why, size_t nwhy);
-
-/* Whether it is /dev/fd/N. */
-bool mountpoint_is_descriptor(const char *path);
 
 /* The device of what is mounted on that absolute path, without asking it; or, of /dev/fd/N, what
  * the kernel tells of `fuse`, the descriptor of /dev/fuse. 0: not known. */

@@ -10,7 +10,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "mount/daemon/mountpoint.h"
 #include "mount/daemon/syscall_filter.h"
 
 #include "base/banned.h"
@@ -56,9 +55,9 @@ static void keep_capabilities(void)
 }
 
 /* fusermount3 has to become root, to unmount for a user. */
-void privileges_drop(const char *mountpoint)
+void privileges_drop(bool unmounts)
 {
-        if (geteuid() && !mountpoint_is_descriptor(mountpoint))
+        if (geteuid() && unmounts)
                 return;
         keep_capabilities();
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

@@ -4,6 +4,8 @@
 #ifndef CKPTFS_MOUNT_PRIVILEGES_H
 #define CKPTFS_MOUNT_PRIVILEGES_H
 
+#include <stdbool.h>
+
 /* No core is written, and no other process without privileges reads memory, environment or open
  * files of this one, of the same user either. */
 void privileges_hide(void);
@@ -11,7 +13,7 @@ void privileges_hide(void);
 /* Keeps the capabilities that a mount needs, and lets no program that is run from here have more
  * than this process: neither of that is for a process that unmounts by fusermount3. Before the
  * first thread, which would keep its own. */
-void privileges_drop(const char *mountpoint);
+void privileges_drop(bool unmounts);
 
 /* Takes system calls from all threads that a mount does not make once it stands. 0, or a negative
  * errno where the kernel has no filter; 0 also where privileges_drop() had to leave it out. */

@@ -171,13 +171,16 @@ static void read_last_words(int fd)
 
 /* fusermount3, which mounts for who is not root, tells standard error what is wrong: that is kept
  * for our own line. 0 or -1. */
-static int mount_listening(struct fuse_session *fuse, const char *mountpoint)
+static int mount_listening(struct session *s)
 {
+        char handed[32];
+        snprintf(handed, sizeof handed, "/dev/fd/%d", s->m->handed);
+        const char *mountpoint = s->m->handed < 0 ? s->m->mountpoint : handed;
         CLEANUP(closep) int heard = memfd_create("fusermount3", MFD_CLOEXEC);
         CLEANUP(closep) int before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
         bool listens = heard >= 0 && before >= 0 && dup2(heard, STDERR_FILENO) >= 0;
 
-        int err = fuse_session_mount(fuse, mountpoint);
+        int err = fuse_session_mount(s->fuse, mountpoint);
         if (listens) {
                 dup2(before, STDERR_FILENO);
                 if (err)
@@ -236,7 +239,7 @@ int session_new(struct mount *m, struct session **out, char *why, size_t nwhy)
         s->wake[0] = s->wake[1] = -1;
         s->fuse = fuse_session_new(&args, &ops, sizeof ops, m);
         fuse_set_log_func(keep_last_words);
-        if (!s->fuse || mount_listening(s->fuse, m->mountpoint)) {
+        if (!s->fuse || mount_listening(s)) {
                 snprintf(why, nwhy, "%s cannot be mounted: %s: %s", m->mountpoint, last_words,
                          mount_remedy());
                 session_free(s);
@@ -251,6 +254,28 @@ int session_new(struct mount *m, struct session **out, char *why, size_t nwhy)
         m->session = s->fuse;
         *out = s;
         return 0;
+}
+
+/* libfuse keeps the path of a mount until it unmounts: m->session has both while `m` is there. */
+int session_hand_over(struct mount *m, char *why, size_t nwhy)
+{
+        struct session *s;
+        int err = session_new(m, &s, why, nwhy);
+
+        if (err)
+                return err;
+        err = notify_hand_over(fuse_session_fd(s->fuse));
+        if (!err) {
+                s->mounted = false;
+                s->fuse = NULL;
+        } else {
+                snprintf(why, nwhy,
+                         "no service manager takes the descriptor of %s: %s: this is for a unit of "
+                         "systemd with FileDescriptorStoreMax=1 and NotifyAccess=exec",
+                         m->mountpoint, strerror(-err));
+        }
+        session_free(s);
+        return err;
 }
 
 /* More read-ahead in the kernel than its 128 KiB, so that a reader asks for whole requests. */

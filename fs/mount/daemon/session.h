@@ -9,9 +9,14 @@
 struct mount;
 struct session;
 
-/* Mounts on m->mountpoint. `m` must outlive the session. 0 or a negative errno with one line in
- * `why`. */
+/* Mounts on m->mountpoint, or takes m->handed. `m` must outlive the session. 0 or a negative errno
+ * with one line in `why`. */
 int session_new(struct mount *m, struct session **out, char *why, size_t nwhy);
+
+/* Mounts on m->mountpoint, and leaves the descriptor to the service manager, for the process that
+ * is to serve: it answers nothing before. `m` must outlive this process. 0 or a negative errno with
+ * one line in `why`. */
+int session_hand_over(struct mount *m, char *why, size_t nwhy);
 
 /* Starts the threads; the mount answers from then on. 0 or a negative errno with `why`. */
 int session_start(struct session *s, char *why, size_t nwhy);
