@@ -97,6 +97,11 @@ struct io_ops {
         /* Lets the page cache forget a file (IO_CACHED). -EBUSY: more than 1 % of it stayed. */
         int (*forget)(struct io *io, const char *name);
         int (*remove)(struct io *io, const char *name);
+        /* A file that was created is to stay, even when a signal comes. */
+        void (*keep)(struct io *io, const char *name);
+        /* A file that another rank may create is to go at a signal, before what was created here.
+         * 0 or a negative errno. */
+        int (*keep_not)(struct io *io, const char *name);
         /* How many bytes a file has. */
         int (*size)(struct io *io, const char *name, uint64_t *out);
         /* What was counted: for all of this process, or, as *host says, for all ranks of this
@@ -104,6 +109,9 @@ struct io_ops {
         int (*count)(struct io *io, struct io_count *out, bool *host);
 };
 int io_count_none(struct io *io, struct io_count *out, bool *host);
+/* Of a storage that a signal does not clean up by itself. */
+void io_keep_none(struct io *io, const char *name);
+int io_keep_not_none(struct io *io, const char *name);
 
 /* One read of a load: bytes [off, off+len) of the data, which are [from, from+len) of the file. */
 struct io_step {

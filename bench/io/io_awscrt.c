@@ -171,6 +171,8 @@ const struct io_ops io_awscrt = {
         .abandon = crt_abandon,
         .forget = crt_forget,
         .remove = crt_remove,
+        .keep = io_keep_none,
+        .keep_not = io_keep_not_none,
         .size = crt_size,
         .count = io_count_none,
 };

@@ -549,6 +549,8 @@ const struct io_ops io_libs3 = {
         .abandon = lib_abandon,
         .forget = lib_forget,
         .remove = lib_remove,
+        .keep = io_keep_none,
+        .keep_not = io_keep_not_none,
         .size = lib_size,
         .count = io_count_none,
 };

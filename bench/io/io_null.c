@@ -165,6 +165,8 @@ const struct io_ops io_null = {
         .abandon = null_abandon,
         .forget = null_name,
         .remove = null_name,
+        .keep = io_keep_none,
+        .keep_not = io_keep_not_none,
         .size = null_size,
         .count = io_count_none,
 };

@@ -453,6 +453,24 @@ static int posix_remove(struct io *io, const char *name)
         return 0;
 }
 
+static void posix_keep(struct io *io, const char *name)
+{
+        char path[PATH_MAX], dir[PATH_MAX];
+
+        if (io_posix_path(io, name, path))
+                return;
+        cleanup_drop_path(path);
+        if (has_dir((const struct posix_io *)io, path, dir))
+                cleanup_drop_path(dir);
+}
+
+static int posix_keep_not(struct io *io, const char *name)
+{
+        char path[PATH_MAX];
+        int err = io_posix_path(io, name, path);
+        return err ? err : cleanup_add_path(path);
+}
+
 static int posix_size(struct io *io, const char *name, uint64_t *out)
 {
         char path[PATH_MAX];
@@ -510,6 +528,8 @@ const struct io_ops io_posix = {
         .abandon = posix_abandon,
         .forget = posix_forget,
         .remove = posix_remove,
+        .keep = posix_keep,
+        .keep_not = posix_keep_not,
         .size = posix_size,
         .count = posix_count,
 };

@@ -517,6 +517,8 @@ const struct io_ops io_s3 = {
         .abandon = s3_abandon,
         .forget = s3_forget,
         .remove = s3_remove,
+        .keep = io_keep_none,
+        .keep_not = io_keep_not_none,
         .size = s3_size,
         .count = s3_count,
 };

@@ -44,6 +44,7 @@ bench_tests = \
 	%D%/train_kill.sh \
 	%D%/train_pdp.sh \
 	%D%/train_save.sh \
+	%D%/train_signal.sh \
 	%D%/train_torch.sh \
 	%D%/train_trace.sh \
 	%D%/wrong_byte.sh \

@@ -131,7 +131,9 @@ static const struct io_ops memory_ops = {.name = "memory",
                                          .read = memory_read,
                                          .close = memory_done,
                                          .abandon = memory_abandon,
-                                         .remove = memory_remove};
+                                         .remove = memory_remove,
+                                         .keep = io_keep_none,
+                                         .keep_not = io_keep_not_none};
 static const struct io_storage memory_storage = {.name = "memory", .ops = &memory_ops};
 
 static int max_or_abandoned(struct coll *c, double *v, size_t n)

@@ -163,6 +163,23 @@ static int end_file(struct train_saves *s)
         return f->wrote.err;
 }
 
+/* This rank's share of a save that is about to be whole. What a signal removes is to be no part of
+ * a save that can be loaded: the share stays, or .metadata goes before it, which another rank
+ * writes that may die without removing it. */
+static int settle_share(struct train_saves *s)
+{
+        char metadata[64];
+
+        if (!s->io)
+                return 0;
+        if (s->k->keep) {
+                train_writer_keep(&s->writer, s->flight.name);
+                return 0;
+        }
+        name_metadata(s, s->begun - 1, metadata);
+        return s->io->ops->keep_not(s->io, metadata);
+}
+
 /* All shares are written: rank 0 begins to write which they are. */
 static int begin_metadata(struct train_saves *s)
 {
@@ -176,7 +193,7 @@ static int begin_metadata(struct train_saves *s)
         dcp_file_name(file, c->rank, 0);
         if (mine)
                 n = dcp_items(shard, file, mine);
-        int err = coll_agree(c, mine ? 0 : -ENOMEM);
+        int err = coll_agree(c, mine ? settle_share(s) : -ENOMEM);
         if (!err)
                 err = dcp_gather_items(c, mine, n, &all, &nall);
         buf_release(&s->metadata);
@@ -204,6 +221,8 @@ static void finish(struct train_saves *s)
         }
         s->phase = TRAIN_IDLE;
         s->n = s->begun;
+        if (s->io && s->k->keep)
+                train_writer_keep(&s->writer, s->flight.name);
         if (s->how.sync)
                 save->blocked = clock_s(clock_ns() - save->wanted_ns);
         job_log(JOB_LOG_INFO, "save of step %llu: blocked for %.4f s, there after %.4f s",
@@ -439,6 +458,10 @@ int train_saves_end(struct train_saves *s)
         for (size_t i = 0; i < s->begun && s->io && removes && !gone; i++) {
                 if (stays(s, i))
                         continue;
+                if (err && is_joint(s->k)) { /* a rank 0 that died has left it */
+                        name_metadata(s, i, name);
+                        (void)s->io->ops->remove(s->io, name);
+                }
                 name_file(s, i, name);
                 gone = remove_file(s, name);
         }

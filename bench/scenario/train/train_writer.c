@@ -36,6 +36,7 @@ struct order {
         uint64_t size;
         size_t mapped;
         bool sync;
+        bool keep; /* nothing else: the file is to stay */
 };
 
 static double peak_bytes(void)
@@ -160,6 +161,23 @@ static int take_memory(struct served *s, int fd, size_t mapped)
         return 0;
 }
 
+/* Writes what an order says, which makes sense if it is `whole`. */
+static void obey(struct served *s, const struct order *o, bool whole, int fd,
+                 struct train_wrote *reply)
+{
+        reply->err = whole ? 0 : -EPROTO;
+        if (!reply->err && fd >= 0)
+                reply->err = take_memory(s, fd, o->mapped);
+        if (!reply->err && !s->mem)
+                reply->err = -EPROTO;
+        if (reply->err)
+                snprintf(reply->why, sizeof reply->why, "staging memory: %s",
+                         strerror(-reply->err));
+        else
+                train_write_here(s->io, o->name, &(struct io_data){.size = o->size, .mem = s->mem},
+                                 o->sync, reply);
+}
+
 /* Until the other end closes. */
 static int serve(struct served *s)
 {
@@ -172,18 +190,10 @@ static int serve(struct served *s)
                 ssize_t n = receive_message(s->sock, &o, sizeof o, &fd);
                 if (n <= 0)
                         return (int)n;
-                reply.err = n == sizeof o && o.size <= o.mapped ? 0 : -EPROTO;
-                if (!reply.err && fd >= 0)
-                        reply.err = take_memory(s, fd, o.mapped);
-                if (!reply.err && !s->mem)
-                        reply.err = -EPROTO;
-                if (reply.err)
-                        snprintf(reply.why, sizeof reply.why, "staging memory: %s",
-                                 strerror(-reply.err));
+                if (n == sizeof o && o.keep)
+                        s->io->ops->keep(s->io, o.name);
                 else
-                        train_write_here(s->io, o.name,
-                                         &(struct io_data){.size = o.size, .mem = s->mem}, o.sync,
-                                         &reply);
+                        obey(s, &o, n == sizeof o && o.size <= o.mapped, fd, &reply);
                 err = send_message(s->sock, &reply, sizeof reply, -1);
         }
         return err;
@@ -292,4 +302,17 @@ void train_write(struct train_writer *w, const char *name, const struct stage *s
         }
         *out = (struct train_wrote){.err = err};
         snprintf(out->why, sizeof out->why, "the process that writes ended: %s", strerror(-err));
+}
+
+void train_writer_keep(struct train_writer *w, const char *name)
+{
+        struct order o = {.keep = true};
+        struct train_wrote out;
+
+        w->io->ops->keep(w->io, name);
+        if (w->sock < 0)
+                return;
+        snprintf(o.name, sizeof o.name, "%s", name);
+        if (!send_message(w->sock, &o, sizeof o, -1))
+                await(w, &out);
 }

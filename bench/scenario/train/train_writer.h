@@ -47,6 +47,9 @@ void train_write_here(struct io *io, const char *name, const struct io_data *d, 
 void train_write(struct train_writer *w, const char *name, const struct stage *s, uint64_t size,
                  struct train_wrote *out);
 
+/* A file is to stay, even when a signal comes; blocks for a moment. */
+void train_writer_keep(struct train_writer *w, const char *name);
+
 /* The process: main() of "ckptbench async-writer FD". */
 int train_writer_main(const char *fd);
 
