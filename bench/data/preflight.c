@@ -160,8 +160,8 @@ static int check_disk(const struct run *r, const char *path, const struct prefli
         if (want <= have)
                 return 0;
         snprintf(why, nwhy,
-                 "%s has %s free and %s would lie there: give a smaller size=, fewer "
-                 "epochs=, or another path=",
+                 "%s has %s free and %s would lie there: give another path=, a smaller size= or "
+                 "model=, or fewer epochs= or saves",
                  path, bytes_text(have, b), bytes_text(want, a));
         return -ENOSPC;
 }

@@ -40,11 +40,13 @@ bench_tests = \
 	%D%/sysinfo.sh \
 	%D%/torch.sh \
 	%D%/train.sh \
+	%D%/train_fails.sh \
 	%D%/train_fsdp.sh \
 	%D%/train_kill.sh \
 	%D%/train_pdp.sh \
 	%D%/train_save.sh \
 	%D%/train_signal.sh \
+	%D%/train_stores.sh \
 	%D%/train_torch.sh \
 	%D%/train_trace.sh \
 	%D%/wrong_byte.sh \

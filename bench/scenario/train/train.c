@@ -39,6 +39,7 @@ struct train_job {
         double *delay; /* of all ranks */
         struct train_saves saves;
         struct trace trace; /* with profile */
+        uint64_t resumed;   /* steps that were done before */
         double oldest;      /* seconds, of rank 0 */
 };
 
@@ -171,6 +172,21 @@ static int slowest(struct train_job *j, struct train_step *v, size_t n)
         return err;
 }
 
+/* The loss is no number; `first` says of the first step at all. */
+static void say_loss(const struct train_job *j, bool first)
+{
+        const unsigned long long step = j->trainer.step;
+
+        if (first && *j->k->resume)
+                run_error(j->run,
+                          "step %llu: the loss is no number with the weights of resume=%s: name an "
+                          "earlier save",
+                          step, j->k->resume);
+        else
+                run_error(j->run, "step %llu: the loss is no number any more: give a smaller lr",
+                          step);
+}
+
 /* With `saves` after every so many of them. */
 static int do_steps(struct train_job *j, struct train_step *v, size_t n, bool saves)
 {
@@ -193,10 +209,7 @@ static int do_steps(struct train_job *j, struct train_step *v, size_t n, bool sa
                 if (!err && j->setup.entropy && !isfinite(v[i].loss)) {
                         err = -ERANGE;
                         if (j->run->coll->rank == 0)
-                                run_error(j->run,
-                                          "step %llu: the loss is no number any more: give a "
-                                          "smaller lr",
-                                          (unsigned long long)j->trainer.step);
+                                say_loss(j, j->trainer.step == j->resumed + 1);
                 }
                 if (!err && saves)
                         err = train_saves_advance(&j->saves, false);
@@ -338,6 +351,7 @@ static int train_job(const struct run *r, const struct keys *k, struct json *job
         err = run_agree(r, err, *why ? why : strerror(-err));
         if (!err && *k->resume)
                 err = train_resume(r, k, &j.trainer);
+        j.resumed = j.trainer.step;
         if (!err)
                 err = begin_saves(&j);
         if (!err)

@@ -225,6 +225,29 @@ static int read_state(struct resume *r, const char *name)
         return read_file(r);
 }
 
+/* The step that a save of ours has in its name, 0: in none. */
+static unsigned long long step_in(const char *dir)
+{
+        const char *base = strrchr(dir, '/');
+        unsigned long long step;
+
+        return sscanf(base ? base + 1 : dir, "step-%8llu", &step) == 1 ? step : 0;
+}
+
+/* Gives the trainer what was read, if that is what the name says. */
+static int take_state(struct resume *r, struct trainer *t)
+{
+        const unsigned long long named = step_in(r->dir);
+        int err = train_state_put(&r->state, t);
+
+        if (err == -EBADMSG)
+                return refuse(r->why, sizeof r->why, "its step is no number of steps");
+        if (!err && named && named != t->step)
+                return refuse(r->why, sizeof r->why, "its state is that after step %llu",
+                              (unsigned long long)t->step);
+        return err;
+}
+
 int train_resume(const struct run *r, const struct keys *k, struct trainer *t)
 {
         CLEANUP(freep) struct resume *from = calloc(1, sizeof *from);
@@ -239,8 +262,8 @@ int train_resume(const struct run *r, const struct keys *k, struct trainer *t)
                                           sizeof why);
         if (!err)
                 err = read_state(from, k->resume);
-        if (!err && (err = train_state_put(&from->state, t)) == -EBADMSG)
-                snprintf(from->why, sizeof from->why, "its step is no number of steps");
+        if (!err)
+                err = take_state(from, t);
         snprintf(text, sizeof text,
                  "resume=%s: %s: name a file, or a directory with .metadata, that train has saved "
                  "from this model",

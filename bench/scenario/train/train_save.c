@@ -144,6 +144,14 @@ static int begin_file(struct train_saves *s, enum train_phase phase)
         return err;
 }
 
+/* What to do about a save that failed so, where the storage's own line has no remedy. */
+static const char *remedy(int err)
+{
+        return err == -ENOSPC || err == -EDQUOT
+                       ? ": give a storage with more room, or a larger steps_per_save"
+                       : "";
+}
+
 /* What became of it. */
 static int end_file(struct train_saves *s)
 {
@@ -158,8 +166,9 @@ static int end_file(struct train_saves *s)
         if (s->how.stage.shared && f->wrote.peak > s->writer_peak)
                 s->writer_peak = f->wrote.peak;
         if (f->wrote.err && f->wrote.err != -ECANCELED)
-                run_error(s->run, "save of %s: %s", f->name,
-                          *f->wrote.why ? f->wrote.why : strerror(-f->wrote.err));
+                run_error(s->run, "save of %s: %s%s", f->name,
+                          *f->wrote.why ? f->wrote.why : strerror(-f->wrote.err),
+                          remedy(f->wrote.err));
         return f->wrote.err;
 }
 

@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# train_fails.sh: a training that cannot go on, or a save that is not what its name says, is told in one line
+# with what to do, and is no success.
+. "${srcdir:?}/tests/lib/tap.sh"
+. "$srcdir/tests/lib/bench.sh"
+command -v jq >/dev/null || skip_all "jq is not installed"
+bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
+plan 10
+cd "$tmp" || exit 1
+mkdir disk full
+
+small="model=gpt-mini model.layers=1 model.hidden=64 model.vocab=256 model.block=16 batch_size=2 warmup_steps=0"
+# shellcheck disable=SC2086
+train() { bench train progress=0 $small storage=disk path=disk "$@"; }
+saved() { echo "$(jq -r .job_results[0].setup.suffix "$1"/*/*/run_results.json)/step-00000$2"; }
+# fails PATTERN WHAT KEY...
+fails() {
+	pattern=$1 what=$2
+	shift 2
+	train "$@" >out 2>err
+	rc=$?
+	diag "$(cat err)"
+	expect_eq "1 1 1" "$rc $(wc -l <err) $(grep -c -- "$pattern" err)" "$what is told in one line, with what to do"
+}
+
+# A state that is not of the step in its name, as a save of old memory would be.
+train steps=3 save=sync keep=on format=dcp out=three >/dev/null
+dir=$(saved three 003)
+mv "disk/$dir" "disk/${dir%3}7"
+fails "resume=.*7: its state is that after step 3: name a" "a directory of another step" resume="${dir%3}7"
+mv "disk/${dir%3}7" "disk/${dir%/*}/newest"
+check "a directory may have a name of its own" train resume="${dir%/*}/newest" steps=1 out=newest
+train steps=3 save=sync keep=on format=torch out=file >/dev/null
+file=$(saved file 003)
+mv "disk/$file.ckpt" "disk/${file%3}2.ckpt"
+fails "resume=.*2.ckpt: its state is that after step 3: name a" "a file of another step" resume="${file%3}2.ckpt"
+
+# Weights that are no numbers: what the sum of the logits comes to.
+check "the sum of the logits has no lower bound, and is saved" train loss=sum lr=10000 steps=12 steps_per_save=6 save=sync \
+	keep=on format=dcp out=nan
+check "a loss that is no number is null in the results" jq -e '.job_results[0].metrics.losses[-1] == null' nan/*/*/run_results.json
+fails "step 13: the loss is no number with the weights of resume=.*: name an earlier save" "a state that is no numbers" \
+	resume="$(saved nan 012)"
+fails "no number any more: give a smaller lr" "a loss that becomes none" lr=100000 steps=20
+
+# A disk that is full.
+at_exit 'umount "$tmp/full" 2>/dev/null'
+if mount -t tmpfs -o size=4m none full 2>/dev/null; then
+	fails "full has .* free and .* would lie there: give another path=, .*saves" "a disk without room for all saves" path=full \
+		save=sync steps=100 format=dcp
+	mount -o remount,size=100m full
+	# shellcheck disable=SC2086
+	bench train progress=0 $small storage=disk path=full save=async format=dcp steps=250 keep=on >out 2>err &
+	pid=$!
+	wait_for 60 sh -c '[ "$(ls full/* | wc -l)" -ge 2 ]'
+	head -c 100000000 /dev/zero >full/filler 2>/dev/null
+	wait "$pid"
+	rc=$?
+	diag "$(cat err)"
+	expect_eq "1 1 1" "$rc $(wc -l <err) $(grep -c 'save of step-.*: No space left on device: give a storage with more room' err)" \
+		"a disk that fills up meanwhile is told in one line, with what to do"
+	newest=$(find full -name .metadata | sort | tail -n 1)
+	newest=${newest#full/}
+	check "training goes on from the newest save before" train path=full resume="${newest%/.metadata}" steps=1 out=on
+else
+	for name in "a disk without room for all saves is told" "a disk that fills up meanwhile is told" "training goes on from the newest save before"; do
+		skip "$name" "no file system can be mounted here"
+	done
+fi

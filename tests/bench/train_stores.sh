@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# train_stores.sh: training goes on, to the bit, from what it saved on mounts of both protocols and on Cloud Storage.
+# train_save.sh does so on a disk and on S3.
+. "${srcdir:?}/tests/lib/tap.sh"
+. "$srcdir/tests/lib/store.sh"
+. "$srcdir/tests/lib/bench.sh"
+command -v jq >/dev/null || skip_all "jq is not installed"
+bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
+[ -w /dev/fuse ] || skip_all "/dev/fuse cannot be opened"
+plan 20
+cd "$tmp" || exit 1
+
+small="model=gpt-mini model.layers=1 model.hidden=64 model.vocab=256 model.block=16 batch_size=4 warmup_steps=0 optimizer.name=adamw"
+# shellcheck disable=SC2086
+train() { bench train progress=0 $small "$@"; }
+losses() { jq -c '.job_results[0].metrics.losses' "$1"/*/*/run_results.json; }
+train steps=5 out=whole >/dev/null
+
+# goes_on WORD KEY...: from each format, on a storage
+goes_on() {
+	word=$1
+	shift
+	for format in torch safetensors dcp; do
+		out=$word.$format
+		check "steps save to $word as $format, and the last save is verified" train "$@" format=$format steps=4 save=async \
+			steps_per_save=2 keep=on out="$out"
+		at=$(jq -r .job_results[0].setup.suffix "$out"/*/*/run_results.json)/step-00000002
+		case $format in torch) at=$at.ckpt ;; safetensors) at=$at.safetensors ;; esac
+		train "$@" steps=3 resume="$at" out="$out.on" >on.out 2>&1 || diag "$(cat on.out)"
+		expect_eq "$(losses whole | jq -c '.[2:]')" "$(losses "$out.on")" \
+			"losses after a save on $word as $format are to the bit those without the stop"
+	done
+}
+mounted() { # URI DIRECTORY
+	mkdir "$2"
+	spawn "$builddir/ckptfs" -f "$1" "$2" -o "endpoint=$CKPTFS_TEST_ENDPOINT"
+	at_exit "umount '$tmp/$2' 2>/dev/null || umount -l '$tmp/$2' 2>/dev/null"
+	check "a mount of $1" wait_for 20 mountpoint -q "$2"
+}
+store_start storesim
+mounted "s3://$CKPTFS_TEST_BUCKET" s3
+goes_on "a mount of S3" storage=mount mount.path="$tmp/s3"
+umount s3
+store_stop
+rm -r "$store_data"
+CKPTFS_TEST_SCHEME=gs
+store_start storesim --protocol gs
+mounted "gs://$CKPTFS_TEST_BUCKET" gs
+goes_on "a mount of Google's" storage=mount mount.path="$tmp/gs"
+goes_on "Cloud Storage" storage=gcs gcs.endpoint="$CKPTFS_TEST_ENDPOINT" gcs.uri="gs://$CKPTFS_TEST_BUCKET/p"
