@@ -26,7 +26,7 @@ check "each step has its parts, and each loss is there" jq -e '.job_results[0] |
 	($m.losses | length == 5) and ($m.step_s.each | length == 3) and $m.tflops > 0 and $m.peak_memory_bytes > 1e6
 	and all(range(3); $m.step_s.each[.] >= $m.forward_s.each[.] + $m.backward_s.each[.] + $m.update_s.each[.])
 	and .model.parameters == 466432 and .setup.mode == "ddp"' first/*/*/run_results.json
-suite=$(echo first/*/*/0/ddp_gpt-mini_ws1_bs4_vs256_blk32_noop_fp32.txt)
+suite=$(echo first/*/*/0/delay/ddp_gpt-mini_ws1_bs4_vs256_blk32_noop_fp32.txt)
 number='[0-9]*\.[0-9]*'
 expect_eq "delays tflops/gpu max_mem max_cpu_mem_percent forward backward optimizer" "$(sed -n \
 	"s/^\(delays\|tflops.gpu\) = $number ($number)\$/\1/p;s/^\(max mem\|max cpu mem percent\) = [0-9.]*\$/\1/p

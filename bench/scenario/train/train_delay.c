@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -43,7 +44,7 @@ int train_delay_write(const struct train_facts *f, const char *dir)
         const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
         CLEANUP(freep) double *rates = calloc(f->ranks, sizeof *rates);
         struct stats delay, rate;
-        char path[PATH_MAX + 256];
+        char path[PATH_MAX + 256], in[PATH_MAX + 8];
         int err = rates ? stats_of(f->delay, f->ranks, &delay) : -ENOMEM;
 
         for (unsigned i = 0; i < f->ranks && !err; i++)
@@ -53,7 +54,10 @@ int train_delay_write(const struct train_facts *f, const char *dir)
                 err = stats_of(rates, f->ranks, &rate);
         if (err)
                 return err;
-        name_file(f, dir, path, sizeof path);
+        snprintf(in, sizeof in, "%s/delay", dir);
+        if (mkdir(in, 0777) && errno != EEXIST)
+                return -errno;
+        name_file(f, in, path, sizeof path);
         FILE *to = fopen(path, "we");
         if (!to)
                 return -errno;

@@ -5,7 +5,8 @@
 
 #include "bench/scenario/train/train_table.h"
 
-/* Writes a text named as there into the job's directory `dir`. 0 or a negative errno. */
+/* Writes a text named as there into `delay` below the job's directory `dir`. 0 or a negative errno.
+ */
 int train_delay_write(const struct train_facts *f, const char *dir);
 
 #endif

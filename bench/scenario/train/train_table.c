@@ -77,6 +77,7 @@ static const struct {
         size_t at;
 } save_parts[] = {
         {"save_s", offsetof(struct train_saved, visible)},
+        {"save_durable_s", offsetof(struct train_saved, durable)},
         {"save_blocked_s", offsetof(struct train_saved, blocked)},
         {"save_waited_s", offsetof(struct train_saved, waited)},
         {"save_copy_s", offsetof(struct train_saved, copy)},
@@ -193,9 +194,20 @@ static double figure(const struct json *job, const char *name)
         return json_number(json_get(metrics_of(job), name), 0);
 }
 
+static double setup_figure(const struct json *job, const char *name)
+{
+        return json_number(json_get(json_get(job, "setup"), name), 0);
+}
+
 static double of_each(const struct json *job, const char *name, const char *what)
 {
         return json_number(json_get(json_get(metrics_of(job), name), what), 0);
+}
+
+/* What a save every ten minutes costs, in percent. */
+static double cost_of_10_minutes(const struct json *job)
+{
+        return 100 * figure(job, "save_cost_s") / 600;
 }
 
 /* What is beyond a float is null in JSON. */
@@ -220,11 +232,11 @@ static void print_saves(const struct json *jobs, size_t j, FILE *to)
                 "after %.4f s and takes %.3f GB of memory; the newest was %.2f s old at most: a "
                 "save "
                 "every 10 minutes costs %.2f %%\n",
-                label, json_number(json_get(json_get(job, "setup"), "bytes_a_save"), 0) / 1e9,
+                label, setup_figure(job, "bytes_a_save") / 1e9,
                 of_each(job, "save_blocked_s", "median"), of_each(job, "save_waited_s", "median"),
                 of_each(job, "save_copy_s", "median"), of_each(job, "save_s", "median"),
-                json_number(json_get(json_get(job, "setup"), "staging_bytes"), 0) / 1e9,
-                figure(job, "oldest_save_s"), 100 * figure(job, "save_cost_s") / 600);
+                setup_figure(job, "staging_bytes") / 1e9, figure(job, "oldest_save_s"),
+                cost_of_10_minutes(job));
 }
 
 void train_table(const struct json *run, FILE *to)
@@ -270,8 +282,11 @@ void train_says(const struct json *run, struct buf *to)
                 shards_label(jobs, j, label, sizeof label);
                 job_says(to, "%s: a step takes %.3f s", label, of_each(job, "step_s", "median"));
                 if (of_each(job, "save_s", "median") > 0)
-                        buf_addf(to, " and a save stalls it for %.2f s",
-                                 of_each(job, "save_blocked_s", "median"));
+                        buf_addf(to,
+                                 " and a save stalls it for %.2f s: one every 10 minutes costs "
+                                 "%.2f %%, and the newest was %.2f s old at most",
+                                 of_each(job, "save_blocked_s", "median"), cost_of_10_minutes(job),
+                                 figure(job, "oldest_save_s"));
                 buf_addc(to, '.');
         }
 }
@@ -312,7 +327,7 @@ static void chart_steps(struct doc *d, const struct json *job, const char *label
         const struct json *blocked = each_of(job, "save_blocked_s");
         const struct json *saved = json_get(json_get(job, "setup"), "saved_steps");
         const size_t n = json_count(steps), nsaves = json_count(took);
-        const double first = json_number(json_get(json_get(job, "setup"), "first_step"), 0);
+        const double first = setup_figure(job, "first_step");
         CLEANUP(freep) double *x = calloc(2 * n + 2 * nsaves + 1, sizeof *x);
         char title[200];
         double now = 0;
@@ -362,10 +377,13 @@ void train_page(const struct json *run, struct doc *d)
                 {"loss", "first"},
                 {"loss", "last"},
                 {"a save", "blocked, s"},
+                {"a save", "durable, s"},
                 {"a save", "to load after, s"},
+                {"a save", "oldest, s"},
                 {"a save", "cost, %"},
                 {"a save", "GB"},
-                {NULL, "peak GB"},
+                {"memory, GB", "of a save"},
+                {"memory, GB", "peak"},
         };
         const struct json *jobs = json_get(run, "job_results");
         size_t n = json_count(jobs) < JOBS_MAX ? json_count(jobs) : JOBS_MAX;
@@ -386,11 +404,12 @@ void train_page(const struct json *run, struct doc *d)
                 doc_figure(d, loss_at(job, false), 4);
                 doc_figure(d, loss_at(job, true), 4);
                 doc_figure(d, of_each(job, "save_blocked_s", "median"), 4);
+                doc_figure(d, of_each(job, "save_durable_s", "median"), 4);
                 doc_figure(d, of_each(job, "save_s", "median"), 4);
+                doc_figure(d, figure(job, "oldest_save_s"), 2);
                 doc_figure(d, figure(job, "saves_cost_percent"), 2);
-                doc_figure(d,
-                           json_number(json_get(json_get(job, "setup"), "bytes_a_save"), 0) / 1e9,
-                           3);
+                doc_figure(d, setup_figure(job, "bytes_a_save") / 1e9, 3);
+                doc_figure(d, setup_figure(job, "staging_bytes") / 1e9, 3);
                 doc_figure(d, figure(job, "peak_memory_bytes") / 1e9, 2);
         }
         doc_table_end(d);

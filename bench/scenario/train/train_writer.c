@@ -53,7 +53,9 @@ void train_write_here(struct io *io, const char *name, const struct io_data *d, 
 
         *out = (struct train_wrote){.err = timed_save_file(io, name, d, sync, &s)};
         out->visible_ns = clock_ns();
-        out->durable_ns = begin + (uint64_t)((s.open + s.transfer + s.sync) * 1e9);
+        /* who did not wait for that knows of nothing before the end */
+        out->durable_ns =
+                sync ? begin + (uint64_t)((s.open + s.transfer + s.sync) * 1e9) : out->visible_ns;
         out->peak = peak_bytes();
         snprintf(out->why, sizeof out->why, "%s", out->err ? io->why : "");
 }
