@@ -8,10 +8,10 @@
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
 bench_mpi true || skip_all "$bench_no_mpi"
-plan 18
+plan 25
 cd "$tmp" || exit 1
 # The share of rank 1 of the third save stands still.
-echo '[{"op": "PutObject", "key": "[dp]dp/*/step-00000003/__1_0.distcp", "do": "stall", "stall": "600s"},
+echo '[{"op": "PutObject", "key": "*dp/*/step-00000003/__1_0.distcp", "do": "stall", "stall": "600s"},
 	{"op": "PutObject", "key": "async/*/step-00000004/__1_0.distcp", "do": "stall", "stall": "600s"}]' >faults
 store_start storesim --log "$tmp/requests" --faults "$tmp/faults"
 
@@ -30,14 +30,14 @@ of_rank() {
 	done
 }
 
-# kills_a_rank MODE KEY...
+# kills_a_rank MODE KEY...: while steps wait for a save, or go on beside it, as $how says
 kills_a_rank() {
 	mode=$1
 	shift
 	keys=$*
 	train steps=5 out="$mode.whole" >whole.out 2>&1 || diag "$(cat whole.out)"
 	bench_exec=exec
-	train steps=5 save=async keep=on out="$mode.killed" >killed.out 2>&1 &
+	train steps=5 "save=$how" keep=on out="$mode.killed" >killed.out 2>&1 &
 	pid=$!
 	at_exit "kill -9 $pid 2>/dev/null"
 	bench_exec=
@@ -81,5 +81,8 @@ kills_a_rank_of_async() {
 		"$mode.on"/*/*/run_results.json
 }
 kills_a_rank_of_async process
+how=async
 kills_a_rank ddp
 kills_a_rank pdp train.mode=pdp train.stages=2
+how=sync
+kills_a_rank fsdp train.mode=fsdp
