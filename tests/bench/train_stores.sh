@@ -8,7 +8,7 @@
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
 [ -w /dev/fuse ] || skip_all "/dev/fuse cannot be opened"
-plan 20
+plan 22
 cd "$tmp" || exit 1
 
 small="model=gpt-mini model.layers=1 model.hidden=64 model.vocab=256 model.block=16 batch_size=4 warmup_steps=0 optimizer.name=adamw"
@@ -32,7 +32,7 @@ goes_on() {
 			"losses after a save on $word as $format are to the bit those without the stop"
 	done
 }
-mounted() { # URI DIRECTORY
+mounted() { # URI DIRECTORY: by $spawned
 	mkdir "$2"
 	spawn "$builddir/ckptfs" -f "$1" "$2" -o "endpoint=$CKPTFS_TEST_ENDPOINT"
 	at_exit "umount '$tmp/$2' 2>/dev/null || umount -l '$tmp/$2' 2>/dev/null"
@@ -40,8 +40,23 @@ mounted() { # URI DIRECTORY
 }
 store_start storesim
 mounted "s3://$CKPTFS_TEST_BUCKET" s3
+mount_pid=$spawned
 goes_on "a mount of S3" storage=mount mount.path="$tmp/s3"
-umount s3
+
+# The mount dies while steps go on.
+# shellcheck disable=SC2086
+bench train progress=0 $small storage=mount mount.path="$tmp/s3" steps=1000 save=async format=dcp keep=on >out 2>err &
+pid=$!
+whole() { find s3 -name .metadata | grep -q "00000002/"; }
+rm -r s3/*
+check "saves go through a mount" wait_for 60 whole
+kill -KILL "$mount_pid"
+wait "$pid"
+rc=$?
+diag "$(cat err)"
+expect_eq "1 1 1" "$rc $(wc -l <err) $(grep -c 'save of step-.*: the mount has ended: see its log, and mount again' err)" \
+	"a mount that has ended is told in one line, with what to do"
+umount -l s3
 store_stop
 rm -r "$store_data"
 CKPTFS_TEST_SCHEME=gs

@@ -147,9 +147,16 @@ static int begin_file(struct train_saves *s, enum train_phase phase)
 /* What to do about a save that failed so, where the storage's own line has no remedy. */
 static const char *remedy(int err)
 {
-        return err == -ENOSPC || err == -EDQUOT
-                       ? ": give a storage with more room, or a larger steps_per_save"
-                       : "";
+        switch (err) {
+        case -ENOSPC:
+        case -EDQUOT:
+                return ": give a storage with more room, or a larger steps_per_save";
+        case -ENOTCONN:
+        case -ECONNABORTED:
+                return ": the mount has ended: see its log, and mount again";
+        default:
+                return "";
+        }
 }
 
 /* What became of it. */
@@ -165,6 +172,7 @@ static int end_file(struct train_saves *s)
                 stage_give(&s->copy.stage);
         if (s->how.stage.shared && f->wrote.peak > s->writer_peak)
                 s->writer_peak = f->wrote.peak;
+        s->failed |= f->wrote.err != 0;
         if (f->wrote.err && f->wrote.err != -ECANCELED)
                 run_error(s->run, "save of %s: %s%s", f->name,
                           *f->wrote.why ? f->wrote.why : strerror(-f->wrote.err),
@@ -428,7 +436,7 @@ int train_saves_verify(struct train_saves *s)
 static int remove_file(struct train_saves *s, const char *name)
 {
         int err = s->io->ops->remove(s->io, name);
-        if (err)
+        if (err && !(s->failed && err == -ENOTCONN)) /* that a mount has ended is told */
                 run_error(s->run, "removing %s: %s", name, s->io->why);
         return err;
 }

@@ -63,6 +63,7 @@ struct train_saves {
                 char name[64]; /* of the file that is written */
                 struct train_wrote wrote;
         } flight;
+        bool failed;        /* this rank could not write a file */
         double writer_peak; /* bytes of memory of the process that writes; 0: there is none */
 };
 

@@ -229,7 +229,9 @@ static void await(struct train_writer *w, struct train_wrote *out)
         if (n == sizeof *out)
                 return;
         *out = (struct train_wrote){.err = n < 0 ? (int)n : -EPIPE};
-        snprintf(out->why, sizeof out->why, "the process that writes ended: see its message");
+        snprintf(out->why, sizeof out->why,
+                 "the process that writes ended: see its message, "
+                 "or give a smaller model= if it was killed");
 }
 
 static int say_hello(struct train_writer *w, const struct keys *k, const char *dir, unsigned rank)
