@@ -89,7 +89,7 @@ quick_tests = \
 
 # What the sanitizers' builds run, as patterns of the shell. What they leave out reads no C of ours, or runs the same
 # C as another test does: the mount on a second protocol, libraries and suites of others.
-ASAN_LEAVES = tests/admin/*|tests/docs/*|tests/faults/failing_calls*|tests/packages/*|tests/history/mutants*|tests/bench/hosts.sh|tests/bench/formats.sh|tests/trainers/*|tests/mount/gs/*|tests/faults/gs/*|tests/interop/*clients*|tests/interop/mount_*|tests/posix/f*|tests/posix/p*
+ASAN_LEAVES = tests/admin/*|tests/docs/*|tests/faults/failing_calls*|tests/packages/*|tests/history/mutants*|tests/bench/hosts.sh|tests/bench/hosts_ssh.sh|tests/bench/formats.sh|tests/trainers/*|tests/mount/gs/*|tests/faults/gs/*|tests/interop/*clients*|tests/interop/mount_*|tests/posix/f*|tests/posix/p*
 # ThreadSanitizer: what has threads of ours. Those of the simulator are seen by tests/store and by its own tests; beside
 # a mount it and the tests' programs may be of a build that is faster (CKPTFS_TOOLS).
 TSAN_TESTS = tests/unit/test_metrics*|tests/unit/test_log*|tests/store/*|tests/mount/*.sh|tests/faults/*.sh|tests/bench/sim_parallel*|tests/bench/sim_*uploads*

@@ -16,6 +16,7 @@ bench_tests = \
 	%D%/hold.sh \
 	%D%/hosts.sh \
 	%D%/hosts_model.sh \
+	%D%/hosts_ssh.sh \
 	%D%/lightning_file.sh \
 	%D%/load.sh \
 	%D%/mlperf.sh \
