@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
-plan 10
+plan 14
 cd "$tmp" || exit 1
 mkdir disk full
 
@@ -43,6 +43,26 @@ check "a loss that is no number is null in the results" jq -e '.job_results[0].m
 fails "step 13: the loss is no number with the weights of resume=.*: name an earlier save" "a state that is no numbers" \
 	resume="$(saved nan 012)"
 fails "no number any more: give a smaller lr" "a loss that becomes none" lr=100000 steps=20
+
+# One byte that is another, in a tensor of which each rank wants a part.
+# shellcheck disable=SC2086
+two() { bench_mpi bench train progress=0 $small storage=disk path=disk train.mode=fsdp "$@"; }
+train steps=1 save=sync keep=on format=dcp out=bad.dcp >/dev/null
+train steps=1 save=sync keep=on format=torch out=bad.torch >/dev/null
+for format in dcp torch; do
+	at=$(saved bad.$format 001)
+	case $format in dcp) file=disk/$at/__0_0.distcp ;; torch) at=$at.ckpt file=disk/$at ;; esac
+	if bench_mpi true; then
+		check "two ranks go on from their parts of $format" two resume="$at" steps=1 out=parts
+		printf X | dd of="$file" bs=1 seek=100000 conv=notrunc 2>/dev/null
+		two resume="$at" steps=1 out=wrong >out 2>err
+		expect_eq "1 1" "$(($? != 0)) $(grep -c 'resume=.* differs from its checksum.*name a file' err)" \
+			"a byte that is another is found in a part of $format"
+	else
+		skip "two ranks go on from their parts of $format" "$bench_no_mpi"
+		skip "a byte that is another is found in a part of $format" "$bench_no_mpi"
+	fi
+done
 
 # A disk that is full.
 at_exit 'umount "$tmp/full" 2>/dev/null'

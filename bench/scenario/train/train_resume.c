@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* train_resume.c: see train_resume.h. Nothing that was saved is believed: tensors are looked up by
- * name and shape, and what is read whole is compared with its checksum. */
+ * name and shape, and compared with their checksums. */
 #include "bench/scenario/train/train_resume.h"
 
 #include <errno.h>
@@ -21,6 +21,7 @@ enum { METADATA_MAX = 256 << 20 };
 
 struct resume {
         struct io *io;
+        bool verify; /* what is wanted in part is read whole, since only then it can be checked */
         struct train_state state;
         char dir[PATH_MAX / 2], file[PATH_MAX]; /* what is read */
         struct found found;                     /* of a file */
@@ -54,6 +55,17 @@ static size_t find(const struct found *f, const struct shard_piece *want)
         return i;
 }
 
+/* Tensor i of the file, all of it. */
+static int take_tensor(struct resume *r, size_t i, char *to)
+{
+        const struct shard_piece *p = &r->found.shard.v[i];
+        int err = read_at(r, r->found.at[i].from, p->len, to);
+
+        if (!err && r->found.has_crc && crc32(0, to, p->len) != r->found.crc[i])
+                return refuse(r->why, sizeof r->why, "%s differs from its checksum", p->name);
+        return err;
+}
+
 /* One tensor of the state, or this rank's part of it, to its place. */
 static int take_from_file(struct resume *r, const struct shard_piece *want, char *to)
 {
@@ -67,10 +79,14 @@ static int take_from_file(struct resume *r, const struct shard_piece *want, char
                 return refuse(r->why, sizeof r->why,
                               "%s has %llu bytes and the model wants %llu in fp32", want->name,
                               (unsigned long long)p->len, (unsigned long long)all);
-        int err = read_at(r, r->found.at[i].from + want->tensor_off, want->len, to);
-        if (!err && want->len == all && r->found.has_crc &&
-            crc32(0, to, want->len) != r->found.crc[i])
-                return refuse(r->why, sizeof r->why, "%s differs from its checksum", want->name);
+        if (want->len == all)
+                return take_tensor(r, i, to);
+        if (!r->verify || !r->found.has_crc)
+                return read_at(r, r->found.at[i].from + want->tensor_off, want->len, to);
+        CLEANUP(freep) char *whole = malloc(all + 1);
+        int err = whole ? take_tensor(r, i, whole) : -ENOMEM;
+        if (!err)
+                memcpy(to, whole + want->tensor_off, want->len);
         return err;
 }
 
@@ -121,6 +137,23 @@ static int take_item(struct resume *r, const struct dcp_item *it, char *to, uint
         return 0;
 }
 
+/* n bytes of an item from `from` on, which has `bytes`. */
+static int take_part(struct resume *r, const struct dcp_item *it, uint64_t from, uint64_t n,
+                     uint64_t bytes, char *to)
+{
+        uint64_t data;
+
+        if (!r->verify) {
+                int err = dcp_find_data(it, read_ranges, r, &data, r->why, sizeof r->why);
+                return err ? err : read_at(r, data + from, n, to);
+        }
+        CLEANUP(freep) char *whole = malloc(bytes + 1);
+        int err = whole ? take_item(r, it, whole, bytes) : -ENOMEM;
+        if (!err)
+                memcpy(to, whole + from, n);
+        return err;
+}
+
 /* What the item has of the piece, which is to lie at `to`; *got grows by its bytes. */
 static int take_overlap(struct resume *r, const struct dcp_item *it, const struct shard_piece *want,
                         char *to, uint64_t *got)
@@ -129,7 +162,6 @@ static int take_overlap(struct resume *r, const struct dcp_item *it, const struc
         const uint64_t end = begin + it->count * row, want_end = want->tensor_off + want->len;
         const uint64_t from = begin > want->tensor_off ? begin : want->tensor_off;
         const uint64_t until = end < want_end ? end : want_end;
-        uint64_t data;
 
         if (from >= until)
                 return 0;
@@ -141,8 +173,7 @@ static int take_overlap(struct resume *r, const struct dcp_item *it, const struc
         snprintf(r->file, sizeof r->file, "%s/%s", r->dir, it->file);
         if (from == begin && until == end)
                 return take_item(r, it, to, end - begin);
-        int err = dcp_find_data(it, read_ranges, r, &data, r->why, sizeof r->why);
-        return err ? err : read_at(r, data + from - begin, until - from, to);
+        return take_part(r, it, from - begin, until - from, end - begin, to);
 }
 
 /* Whether the item is of a tensor of the piece's shape: torch has further dimensions of 1. */
@@ -255,8 +286,10 @@ int train_resume(const struct run *r, const struct keys *k, struct trainer *t)
 
         const struct io_storage *storage = io_find(k->storage, why, sizeof why);
         int err = !from ? -ENOMEM : storage ? 0 : -EINVAL;
-        if (!err)
+        if (!err) {
+                from->verify = k->verify;
                 err = train_state_init(&from->state, t);
+        }
         if (!err)
                 err = storage->ops->start(k, k->storage, "", r->coll->rank, &from->io, why,
                                           sizeof why);
