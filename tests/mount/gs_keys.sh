@@ -4,7 +4,7 @@
 CKPTFS_TEST_SCHEME=gs CKPTFS_TEST_KEYS=yes
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 15
+plan 16
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -32,6 +32,23 @@ expect_eq "large link s x" "$(ls "$mnt/d" | xargs)" "a listing shows files with 
 expect_eq "ok" "$(fdo rename "$mnt/d" "$mnt/new")" "a directory is renamed"
 expect_eq "small 640" "$(cat "$mnt/new/s") $(stat -c %a "$mnt/new/s")" "a renamed directory has what is in it"
 rm -r "$mnt/new"
+
+# "If you include VersionId, you target a specific version for deletion" (XML API, Delete multiple objects).
+objects fill d/f 3
+printf old | store_put d/big
+set_faults lists_late
+fdo rename "$mnt/d" "$mnt/e" >"$tmp/renamed" &
+renames=$!
+wait_for 30 objects size e/big >"$tmp/copied"
+listed() { grep -q "PutObject.*intent.* 200 " "$requests" && sleep 0.7; }
+wait_for 30 listed
+printf theirs | store_put d/big
+wait $renames
+set_faults
+expect_eq "ok d/big theirs old" "$(cat "$tmp/renamed") $(store_ls d | grep -v '/$' | xargs) $(store_cat d/big) $(store_cat e/big)" \
+	"what another host replaces in a directory that is renamed stays"
+objects rm d/big
+rm -r "$mnt/e"
 expect_eq "" "$(store_ls)$(store_uploads)" "rm -r leaves nothing"
 expect_eq 0 "$(grep -cE ' (objects|folders|buckets)\.' "$requests")" "no request was of the JSON API"
 umount_ckptfs

@@ -67,6 +67,7 @@ mount_tests = \
 	%D%/mount_helper.sh \
 	%D%/names.sh \
 	%D%/notify.sh \
+	%D%/odd_names.sh \
 	%D%/options.sh \
 	%D%/otlp.sh \
 	%D%/parts.sh \
@@ -148,6 +149,7 @@ mount_gs_tests = \
 	%D%/gs/mmap.sh \
 	%D%/gs/mmap_full.sh \
 	%D%/gs/names.sh \
+	%D%/gs/odd_names.sh \
 	%D%/gs/options.sh \
 	%D%/gs/parts.sh \
 	%D%/gs/permissions.sh \

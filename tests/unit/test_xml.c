@@ -97,6 +97,35 @@ START_TEST(escaped_text_comes_back)
 }
 END_TEST
 
+static const struct {
+        const char *text, *mended; /* NULL: as it is */
+        bool fits;
+} odd[] = {
+        {"a\tb\r\n&amp;&#xA;&#10;\x7f", NULL, true},
+        {"\xef\xbf\xbd \xef\xbe\xbe \xef\xbf", NULL, true},
+        {"a\x01z", NULL, false},
+        {"\xef\xbf\xbe\xef\xbf\xbf", "\xef\xbf\xbd\xef\xbf\xbd", false},
+        {"a&#x1;b&#31;&#x0000001F;c&#xfffe;&lt;",
+         "a\xef\xbf\xbd"
+         "b\xef\xbf\xbd\xef\xbf\xbd"
+         "c\xef\xbf\xbd&lt;",
+         true},
+        {"&#x1", NULL, true},
+        {"&#;&#x;&#x20;&", NULL, true},
+};
+
+START_TEST(characters_that_xml_does_not_have_are_replaced)
+{
+        char text[80];
+
+        snprintf(text, sizeof text, "%s", odd[_i].text);
+        size_t n = xml_mend(text, strlen(text));
+        text[n] = 0;
+        ck_assert_str_eq(text, odd[_i].mended ? odd[_i].mended : odd[_i].text);
+        ck_assert_int_eq(xml_fits(odd[_i].text), odd[_i].fits);
+}
+END_TEST
+
 int main(void)
 {
         Suite *s = suite_create("xml");
@@ -105,6 +134,8 @@ int main(void)
         tcase_add_test(t, what_is_no_reply_is_refused);
         tcase_add_test(t, a_reader_may_stop);
         tcase_add_test(t, escaped_text_comes_back);
+        tcase_add_loop_test(t, characters_that_xml_does_not_have_are_replaced, 0,
+                            sizeof odd / sizeof *odd);
         suite_add_tcase(s, t);
         return unit_main(s);
 }

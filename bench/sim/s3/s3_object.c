@@ -330,7 +330,7 @@ struct delete_many {
         struct service *s;
         struct request *x;
         unsigned count;
-        char *key, *etag; /* of the object that is being read */
+        char *key, *version; /* of the object that is being read */
         bool quiet;
         struct buf out;
 };
@@ -340,7 +340,13 @@ struct delete_many {
  * perform conditional deletes"). */
 static void delete_one(struct delete_many *d)
 {
-        const struct object_store_cond cond = {.if_match = d->etag};
+        /* "If you include VersionId, you target a specific version for deletion" (Google's XML API,
+         * "Delete multiple objects"). */
+        bool of_google = d->x->google && d->version;
+        const struct object_store_cond cond = {.if_match = of_google ? NULL : d->version,
+                                               .has = of_google ? VAULT_GEN : 0,
+                                               .gen = of_google ? strtoll(d->version, NULL, 10)
+                                                                : 0};
         const char *key = d->key ? d->key : "";
         struct fault f;
 
@@ -350,7 +356,8 @@ static void delete_one(struct delete_many *d)
         int err = f.what == FAULT_STATUS ? -EIO
                   : denied               ? -EACCES
                            : object_store_delete(d->s->objects, d->x->bucket, key, &cond);
-        if (err && (err != -ENOENT || d->etag)) {
+        bool gone = err == -ENOENT || (of_google && err == -ESTALE);
+        if (err && (!gone || (d->version && !of_google))) {
                 buf_adds(&d->out, "<Error>");
                 s3_element(&d->out, "Key", key);
                 s3_element(&d->out, "Code",
@@ -390,9 +397,10 @@ static int count_leaf(void *arg, const char *path, const char *text)
 static int delete_leaf(void *arg, const char *path, const char *text)
 {
         struct delete_many *d = arg;
-        char **to = !strcmp(path, "Delete/Object/Key")                     ? &d->key
-                    : !strcmp(path, "Delete/Object/ETag") && !d->x->google ? &d->etag
-                                                                           : NULL;
+        const char *version = d->x->google ? "Delete/Object/VersionId" : "Delete/Object/ETag";
+        char **to = !strcmp(path, "Delete/Object/Key") ? &d->key
+                    : !strcmp(path, version)           ? &d->version
+                                                       : NULL;
 
         if (!to)
                 return 0;
@@ -409,7 +417,7 @@ static int delete_end(void *arg, const char *path)
                 return 0;
         delete_one(d);
         free(TAKE_PTR(d->key));
-        free(TAKE_PTR(d->etag));
+        free(TAKE_PTR(d->version));
         return 0;
 }
 
@@ -428,7 +436,7 @@ void s3_delete_many(struct service *s, struct request *x)
         }
         err = xml_read(x->text.p, x->text.len, &reader);
         free(d.key);
-        free(d.etag);
+        free(d.version);
         x->body.failed |= err == -ENOMEM;
         buf_adds(&x->body, S3_XML_HEAD "<DeleteResult" S3_XMLNS ">");
         buf_add(&x->body, d.out.p, d.out.len);

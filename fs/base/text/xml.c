@@ -6,6 +6,7 @@
 #include <expat.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -139,4 +140,74 @@ int xml_escape(struct buf *b, const char *text)
                 text = s + 1;
         }
         return buf_add(b, text, (size_t)(s - text));
+}
+
+/* --- characters that XML does not have ----------------------------------------------------------
+ */
+
+static const char odd_head[] =
+        "\xef\xbf"; /* of U+FFFE and U+FFFF; their last bytes are the least: */
+enum { ODD_TAIL = 0xbe, REPLACEMENT_TAIL = 0xbd };
+
+static bool is_odd(const char *p)
+{
+        return !memcmp(p, odd_head, 2) && (unsigned char)p[2] >= ODD_TAIL;
+}
+
+static bool is_char(unsigned long c)
+{
+        return c >= ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+bool xml_fits(const char *text)
+{
+        for (const char *p = text; *p; p++)
+                if (!is_char((unsigned char)*p))
+                        return false;
+        for (const char *p = text; (p = strstr(p, odd_head)); p += 2)
+                if (is_odd(p))
+                        return false;
+        return true;
+}
+
+/* The length of a reference to a character that there is not, else 0. */
+static size_t bad_reference(const char *p, size_t n)
+{
+        enum { LONGEST = 12 }; /* "&#x0000001F;" */
+        char text[LONGEST + 1], *end;
+
+        if (n < 4 || p[1] != '#')
+                return 0;
+        snprintf(text, sizeof text, "%.*s", (int)(n < LONGEST ? n : LONGEST), p);
+        bool hex = text[2] == 'x';
+        unsigned long c = strtoul(text + 2 + hex, &end, hex ? 16 : 10);
+        bool bad = !is_char(c) || c == 0xfffe || c == 0xffff;
+        return *end == ';' && end > text + 2 + hex && bad ? (size_t)(end + 1 - text) : 0;
+}
+
+size_t xml_mend(char *p, size_t n)
+{
+        char *end = p + n, *to = NULL, *from = p;
+
+        for (char *at = p; (at = memmem(at, (size_t)(end - at), odd_head, 2)) && end - at > 2;
+             at += 2)
+                if (is_odd(at))
+                        at[2] = (char)REPLACEMENT_TAIL;
+        for (char *at = p; (at = memchr(at, '&', (size_t)(end - at)));) {
+                size_t skip = bad_reference(at, (size_t)(end - at));
+                if (!skip) {
+                        at++;
+                        continue;
+                }
+                size_t keep = (size_t)(at - from);
+                to = to ? to : from;
+                memmove(to, from, keep);
+                memcpy(to + keep, "\xef\xbf\xbd", 3);
+                to += keep + 3;
+                from = at = at + skip;
+        }
+        if (!to)
+                return n;
+        memmove(to, from, (size_t)(end - from));
+        return n - (size_t)(from - to);
 }

@@ -3,6 +3,7 @@
 #ifndef CKPTFS_BASE_XML_H
 #define CKPTFS_BASE_XML_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
@@ -28,5 +29,13 @@ int xml_read(const void *p, size_t n, const struct xml_reader *r);
 /* Appends `text` with the five special characters and control characters escaped, to go between
  * tags or quotes. 0 or -ENOMEM. */
 int xml_escape(struct buf *b, const char *text);
+
+/* Whether an XML 1.0 document can hold the text, escaped: of the control characters it has tab and
+ * the ends of lines alone, and neither U+FFFE nor U+FFFF. */
+bool xml_fits(const char *text);
+
+/* Servers write such characters all the same, as "&#x1;". Puts U+FFFD in their places, so that the
+ * rest can be read; the new length. */
+size_t xml_mend(char *p, size_t n);
 
 #endif

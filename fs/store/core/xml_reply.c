@@ -38,13 +38,16 @@ static int end(void *arg, const char *path)
         return r->each ? r->each(r->arg, path) : 0;
 }
 
-int s3_read(struct op *op, struct s3_field *f, size_t n, int (*each)(void *arg, const char *path),
+int s3_read(struct op *op, struct s3_field *f, size_t nf, int (*each)(void *arg, const char *path),
             void *arg)
 {
-        struct reader r = {.f = f, .n = n, .each = each, .arg = arg};
+        struct reader r = {.f = f, .n = nf, .each = each, .arg = arg};
         struct xml_reader x = {.leaf = leaf, .end = end, .arg = &r};
         /* While it works the server sends spaces, so that the connection does not die. */
         size_t skip = strspn(op->in.p, " \t\r\n");
+        size_t n = xml_mend(op->in.p, op->in.len);
+        if (n < op->in.len)
+                op->in.p[op->in.len = n] = 0;
         return xml_read(op->in.p + skip, op->in.len - skip, &x);
 }
 

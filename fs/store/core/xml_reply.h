@@ -46,10 +46,15 @@ int s3_read_list(struct op *op, const char *version);
 /* Read a page into op->v; OP_AGAIN when there is another, that op->marker (and op->next) begin. */
 int s3_read_uploads(struct op *op);
 int s3_read_parts(struct op *op);
-/* Fills op->text with the request to delete op->keys, of op->versions where those are to be
- * compared; 0 or -ENOMEM. The reply: the first key that was not deleted decides, by what meaning()
- * makes of its code; one of another version stays. */
-int s3_write_delete(struct op *op, bool compares);
+/* Puts those of op->keys that XML cannot hold behind the others, with their versions; how many the
+ * others are. One of the former in a request to delete many is "MalformedXML", and none is deleted.
+ */
+size_t s3_sort_keys(struct op *op);
+/* Fills op->text with the request to delete the first `n` of op->keys, where `version` is the
+ * element that names what op->versions has, NULL for any version; 0 or -ENOMEM. The reply: the
+ * first key that was not deleted decides, by what meaning() makes of its code; one of another
+ * version stays. */
+int s3_write_delete(struct op *op, size_t n, const char *version);
 int s3_read_deleted(struct op *op, int (*meaning)(const char *code));
 
 #endif

@@ -260,13 +260,19 @@ int gcs_xml_listed(struct store_kind *k, struct op *op)
                           : gcs_fault(k, op);
 }
 
+/* op->at is the next of the keys that XML cannot hold, which are deleted alone (GCS_UNLINK). */
 int gcs_xml_delete_many(struct store_kind *k, struct op *op)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_POST);
         uint8_t sum[MD5_LEN];
         char text[4 * ((MD5_LEN + 2) / 3) + 1];
 
-        if (s3_write_delete(op, false) || gcs_xml_path(&m, k, NULL))
+        if (op->stage == GCS_BEGIN && !(op->at = s3_sort_keys(op)))
+                op->stage = GCS_UNLINK;
+        if (op->stage == GCS_UNLINK)
+                return gcs_xml_delete(k, op, op->keys[op->at],
+                                      op->versions ? op->versions[op->at] : NULL);
+        if (s3_write_delete(op, op->at, "VersionId") || gcs_xml_path(&m, k, NULL))
                 return -ENOMEM;
         md5(op->text.p, op->text.len, sum);
         base64_encode(sum, sizeof sum, text);
@@ -282,7 +288,18 @@ static int meaning(const char *code)
         return gcs_meaning(!strcmp(code, "AccessDenied") ? 403 : 400, code, false);
 }
 
+/* What is gone, or is another version by now, need not be deleted. */
 int gcs_xml_deleted(struct store_kind *k, struct op *op)
 {
-        return gcs_ok(op) ? s3_read_deleted(op, meaning) : gcs_fault(k, op);
+        bool alone = op->stage == GCS_UNLINK;
+        int err = !gcs_ok(op) ? gcs_fault(k, op) : alone ? 0 : s3_read_deleted(op, meaning);
+
+        if (alone && (err == -ENOENT || (op->versions && err == -ESTALE)))
+                err = 0;
+        if (err)
+                return err;
+        op->at += alone;
+        op->stage = GCS_UNLINK;
+        retry_progress(&op->retry);
+        return op->at < op->nkeys ? OP_AGAIN : 0;
 }

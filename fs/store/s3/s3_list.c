@@ -99,11 +99,15 @@ int s3_uploads_parse(struct store_kind *k, struct op *op)
 
 /* --- deleting many --- */
 
-int s3_delete_many_build(struct store_kind *k, struct op *op)
+/* op->stage; op->at is the next of the keys that XML cannot hold. */
+enum { MANY_BEGIN, MANY_TOGETHER, MANY_ALONE };
+
+static int delete_together(struct store_kind *k, struct op *op)
 {
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_POST, NULL);
+        bool compares = s3_minds(k, S3_DELETE_MANY_IF) != S3_IGNORES;
 
-        if (s3_write_delete(op, s3_minds(k, S3_DELETE_MANY_IF) != S3_IGNORES))
+        if (s3_write_delete(op, op->at, compares ? "ETag" : NULL))
                 return -ENOMEM;
         s3_query(&m, "delete", "");
         s3_header(&m, "Content-Type", "application/xml");
@@ -112,20 +116,53 @@ int s3_delete_many_build(struct store_kind *k, struct op *op)
         return s3_send(k, op, &m);
 }
 
+static int delete_alone(struct store_kind *k, struct op *op)
+{
+        CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_DELETE, op->keys[op->at]);
+        const char *version = op->versions ? op->versions[op->at] : NULL;
+
+        if (version && s3_minds(k, S3_DELETE_MANY_IF) != S3_IGNORES)
+                s3_header(&m, "If-Match", version);
+        return s3_send(k, op, &m);
+}
+
+int s3_delete_many_build(struct store_kind *k, struct op *op)
+{
+        if (op->stage == MANY_BEGIN) {
+                op->at = s3_sort_keys(op);
+                op->stage = op->at ? MANY_TOGETHER : MANY_ALONE;
+        }
+        return op->stage == MANY_TOGETHER ? delete_together(k, op) : delete_alone(k, op);
+}
+
 static int meaning(const char *code)
 {
         return s3_code(code, -EIO);
 }
 
+static int answered(struct store_kind *k, struct op *op)
+{
+        if (op->stage == MANY_ALONE) {
+                int err = s3_gone(k, op);
+                return op->versions && err == -ESTALE ? 0 : err;
+        }
+        return s3_ok(op) && !s3_is_error_body(op) ? s3_read_deleted(op, meaning) : s3_fault(k, op);
+}
+
 int s3_delete_many_parse(struct store_kind *k, struct op *op)
 {
-        if (s3_ok(op) && !s3_is_error_body(op))
-                return s3_read_deleted(op, meaning);
-        int err = s3_fault(k, op);
+        int err = answered(k, op);
         bool knows = s3_minds(k, S3_DELETE_MANY_IF) != S3_UNKNOWN;
-        bool refused = err == -EOPNOTSUPP || (err == -EIO && op->rq.status == 400);
-        if (!op->versions || knows || !refused)
+        bool refused = !s3_ok(op) && (err == -EOPNOTSUPP || (err == -EIO && op->rq.status == 400));
+
+        if (op->versions && !knows && refused) {
+                s3_learn(k, S3_DELETE_MANY_IF, S3_IGNORES);
+                return OP_AGAIN; /* a server that takes no ETag there */
+        }
+        if (err)
                 return err;
-        s3_learn(k, S3_DELETE_MANY_IF, S3_IGNORES);
-        return OP_AGAIN; /* a server that takes no ETag there */
+        op->at += op->stage == MANY_ALONE;
+        op->stage = MANY_ALONE;
+        retry_progress(&op->retry);
+        return op->at < op->nkeys ? OP_AGAIN : 0;
 }

@@ -216,18 +216,40 @@ int s3_read_parts(struct op *op)
 
 /* --- deleting many --- */
 
-int s3_write_delete(struct op *op, bool compares)
+static void swap(char **v, size_t i, size_t k)
+{
+        char *was = v[i];
+        v[i] = v[k];
+        v[k] = was;
+}
+
+size_t s3_sort_keys(struct op *op)
+{
+        size_t n = 0;
+
+        for (size_t i = 0; i < op->nkeys; i++) {
+                if (!xml_fits(op->keys[i]))
+                        continue;
+                swap(op->keys, n, i);
+                if (op->versions)
+                        swap(op->versions, n, i);
+                n++;
+        }
+        return n;
+}
+
+int s3_write_delete(struct op *op, size_t n, const char *version)
 {
         buf_reset(&op->text);
         buf_adds(&op->text, "<Delete><Quiet>true</Quiet>");
-        for (size_t i = 0; i < op->nkeys; i++) {
+        for (size_t i = 0; i < n; i++) {
                 buf_adds(&op->text, "<Object><Key>");
                 xml_escape(&op->text, op->keys[i]);
                 buf_adds(&op->text, "</Key>");
-                if (compares && op->versions && op->versions[i]) {
-                        buf_adds(&op->text, "<ETag>");
+                if (version && op->versions && op->versions[i]) {
+                        buf_addf(&op->text, "<%s>", version);
                         xml_escape(&op->text, op->versions[i]);
-                        buf_adds(&op->text, "</ETag>");
+                        buf_addf(&op->text, "</%s>", version);
                 }
                 buf_adds(&op->text, "</Object>");
         }
@@ -252,7 +274,8 @@ static int delete_error(void *arg, const char *path)
 
         if (strcmp(path, "DeleteResult/Error") || !strcmp(code, "NoSuchKey") || r->answer < 0)
                 return 0;
-        if (r->op->versions && !strcmp(code, "PreconditionFailed"))
+        bool other = !strcmp(code, "PreconditionFailed") || !strcmp(code, "NoSuchVersion");
+        if (r->op->versions && other)
                 return 0;
         fault->status = r->op->rq.status;
         snprintf(fault->code, sizeof fault->code, "%s", code);
