@@ -5,7 +5,7 @@
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/sim.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 58
+plan 62
 
 sim_start --data "$tmp/data" --protocol gs --rewrite-chunk 4M --resume-short 512K
 o=/storage/v1/b/bkt/o up=/upload/storage/v1/b/bkt/o
@@ -104,6 +104,14 @@ expect_eq 3 "$(j .componentCount)" "an object composed onto itself has three com
 expect_eq 404 "$(compose w2 '{"name":"xml","generation":"1"}')" "a generation that is not there is not found"
 many=$(printf '{"name":"xml"},%.0s' $(seq 33))
 expect_eq 400 "$(compose w2 "${many%,}")" "33 sources are too many"
+# "The source objects must all reside in the same bucket and use the same storage class" (XML API, Compose).
+expect_eq 200 "$(req POST "$o/xml/rewriteTo/b/bkt/o/cold" -H "$json" -d '{"storageClass":"NEARLINE"}')" "an object gets a class"
+expect_eq "NEARLINE STANDARD" "$(req GET "$o/cold" >/dev/null && j .storageClass) $(req GET "$o/xml" >/dev/null && j .storageClass)" \
+	"an object has its class, or that of its bucket"
+expect_eq "400 true" "$(compose w2 '{"name":"xml"},{"name":"cold"}') $(j '.error.message | test("different storage classes")')" \
+	"objects of two classes are not composed"
+expect_eq "200 STANDARD" "$(req POST "$o/cold/rewriteTo/b/bkt/o/warm" -d '') $(req GET "$o/warm" >/dev/null && j .storageClass)" \
+	"a copy has the class of its bucket"
 
 expect_eq 200 "$(req POST "$o/c%2F1/moveTo/o/m%2F1?ifGenerationMatch=0" -d '')" "an object is moved"
 expect_eq same "$(same m%2F1 "$tmp/big")" "a moved object has its bytes"

@@ -28,6 +28,7 @@ mount_tests = \
 	%D%/end.sh \
 	%D%/express_append.sh \
 	%D%/gs_append.sh \
+	%D%/gs_class.sh \
 	%D%/gs_csek.sh \
 	%D%/gs_keys.sh \
 	%D%/gs_listing.sh \

@@ -56,7 +56,9 @@ bool gs_bad_metadata(struct request *x, struct object *o, const struct json *res
  * and the CRC that was said; the type where there is none. */
 bool gs_bad_name(struct request *x, const struct json *resource);
 bool gs_bad_digest(struct request *x, const struct json *resource, const char **crc);
-#define GS_KMS_KEY "x-goog-encryption-kms-key-name"
+#define GS_KMS_KEY       "x-goog-encryption-kms-key-name"
+#define GS_CLASS         "x-goog-storage-class" /* of an object, unless it is that of its bucket: */
+#define GS_DEFAULT_CLASS "STANDARD"
 /* Puts `o` and answers with it; crc as of gs_resource(). */
 void gs_put(struct service *s, struct request *x, struct object *o,
             const struct object_store_cond *cond, const char *crc);

@@ -19,6 +19,8 @@ static struct object *make_copy(struct service *s, struct request *x, const stru
         CLEANUP(object_unrefp) struct object *o = object_clone(from, x->other_key);
         int err = o ? 0 : -ENOMEM;
 
+        if (!err)
+                object_meta_remove(o, GS_CLASS); /* the bucket's, unless the description has one */
         if (!err && json_count(resource)) {
                 buf_reset(&o->meta);
                 if (gs_bad_metadata(x, o, resource))
@@ -156,6 +158,28 @@ void gs_move(struct service *s, struct request *x)
                 reply_other(x, o);
 }
 
+static const char *class_of(const struct object *o)
+{
+        const char *class = object_meta(o, GS_CLASS);
+        return class ? class : GS_DEFAULT_CLASS;
+}
+
+/* "The source objects must all reside in the same bucket and use the same storage class" (XML API,
+ * "PUT Object - Compose"); the message is the vendor's. */
+static bool bad_class(struct request *x, const struct object *o, const struct object *from)
+{
+        char said[200];
+
+        if (!strcmp(class_of(o), class_of(from)))
+                return false;
+        snprintf(said, sizeof said,
+                 "Cannot compose object with destination storage class %.32s from source "
+                 "components that have different storage classes (%.32s)",
+                 class_of(o), class_of(from));
+        gs_refuse(x, 400, "invalid", said);
+        return true;
+}
+
 /* Appends one source of a composition. */
 static bool bad_source(struct service *s, struct request *x, const struct json *source,
                        struct object *o)
@@ -170,7 +194,7 @@ static bool bad_source(struct service *s, struct request *x, const struct json *
         if (match)
                 cond.gen = strtoll(match, NULL, 10);
         from = gs_find(s, x, x->bucket, name, gen ? strtoll(gen, NULL, 10) : -1, &cond, false);
-        if (!from || gs_key_is_missing(x, from, false))
+        if (!from || gs_key_is_missing(x, from, false) || bad_class(x, o, from))
                 return true;
         if (object_append(o, from, 0, from->size)) {
                 gs_fail(x, -ENOMEM);
@@ -195,11 +219,11 @@ void gs_compose(struct service *s, struct request *x)
                           "The number of source components is not 1 to 32.");
                 return;
         }
+        if (gs_bad_metadata(x, o, json_get(request, "destination")))
+                return;
         for (size_t i = 0; i < n; i++)
                 if (bad_source(s, x, json_at(sources, i), o))
                         return;
-        if (gs_bad_metadata(x, o, json_get(request, "destination")))
-                return;
         int err = gs_default_type(o, NULL);
         if (err)
                 gs_fail(x, err);

@@ -21,6 +21,7 @@ static const char *const fields[][2] = {
         {"cache-control", "cacheControl"},
         {"x-goog-custom-time", "customTime"},
         {"x-goog-encryption-kms-key-name", "kmsKeyName"},
+        {GS_CLASS, "storageClass"},
 };
 
 static void add_metadata(struct buf *b, const struct object *o)
@@ -71,7 +72,8 @@ void gs_resource(struct request *x, const char *bucket, const struct object *o, 
         gs_field_number(b, "generation", (uint64_t)o->generation);
         gs_field_number(b, "metageneration", o->metageneration);
         gs_field_number(b, "size", o->size);
-        gs_field(b, "storageClass", "STANDARD");
+        if (!object_meta(o, GS_CLASS))
+                gs_field(b, "storageClass", GS_DEFAULT_CLASS);
         add_link(x, bucket, o);
         if (!crc && o->has_crc) {
                 crc32c_base64(o->crc, known);

@@ -220,6 +220,8 @@ bool op_get_range(const struct op *op, char text[OP_RANGE_MAX]);
 /* Adds an entry to op->v; strings may be NULL. 0 or -ENOMEM. */
 int op_add_entry(struct op *op, const struct op_entry *e, const char *key, const char *etag,
                  const char *id);
+/* Gives an entry another key and ETag. 0 or -ENOMEM. */
+int op_rename_entry(struct op *op, struct op_entry *e, const char *key, const char *etag);
 /* Forgets what an earlier try read of this page. */
 void op_begin_page(struct op *op);
 /* Keeps metadata for an entry that is about to be added: sets e->meta, e->nmeta and e->partial. 0

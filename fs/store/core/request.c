@@ -605,3 +605,10 @@ int op_add_entry(struct op *op, const struct op_entry *e, const char *key, const
         op->n++;
         return 0;
 }
+
+int op_rename_entry(struct op *op, struct op_entry *e, const char *key, const char *etag)
+{
+        e->key = keep_string(op, key);
+        e->etag = keep_string(op, etag);
+        return op->names.failed ? -ENOMEM : 0;
+}

@@ -166,7 +166,13 @@ op_parse_fn gcs_head_parse, gcs_get_parse, gcs_delete_parse;
 
 /* gcs_copy.c */
 int gcs_rewrite(struct store_kind *k, struct op *op);
-int gcs_rewritten(struct store_kind *k, struct op *op);
+struct gcs_way {
+        const char *from, *generation, *to; /* NULL: any generation */
+};
+/* Copies an object to a name of ours, with its metadata, and never by the XML API. */
+int gcs_rewrite_piece(struct store_kind *k, struct op *op, const struct gcs_way *way);
+/* After the reply to either: op->obj is the object `to`, once all of it is copied. */
+int gcs_rewritten(struct store_kind *k, struct op *op, const char *to);
 /* From GCS_MOVE on these serve whatever op makes op->key of op->src. */
 op_build_fn gcs_copy_build, gcs_rename_build, gcs_set_meta_build;
 op_parse_fn gcs_copy_parse, gcs_rename_parse, gcs_set_meta_parse;

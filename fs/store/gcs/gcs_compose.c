@@ -201,6 +201,71 @@ static int step(struct store_kind *k, struct op *op)
         return gcs_send(k, op, &m);
 }
 
+/* --- sources of another storage class ---
+ *
+ * "The source objects must all reside in the same bucket and use the same storage class" (XML API,
+ * "PUT Object - Compose"), which is that of the bucket where the request names none. Pieces have
+ * it; a file that is appended to may have another, from who wrote it or by a lifecycle rule. It is
+ * copied to a piece then, which gives it the bucket's. */
+
+/* The vendor has no reason of its own for this. */
+static bool is_of_other_class(const struct op *op, int err)
+{
+        return err < 0 && op->rq.status == 400 && strstr(op->fault.message, "storage class");
+}
+
+/* The first source of the next step that is no piece of ours, or NULL. */
+static struct op_entry *other_source(const struct store_kind *k, const struct op *op)
+{
+        for (size_t i = op->at; i < op->at + sources(op); i++)
+                if (!gcs_is_piece(k, op_string(op, op->v[i].key), op->id))
+                        return &op->v[i];
+        return NULL;
+}
+
+static int copy_name(struct buf *name, const struct store_kind *k, const struct op *op,
+                     const struct op_entry *source)
+{
+        char rest[16];
+
+        snprintf(rest, sizeof rest, "s%05u", source->partno);
+        return piece_name(name, k, op->id, rest);
+}
+
+static int copy_source(struct store_kind *k, struct op *op)
+{
+        CLEANUP(buf_release) struct buf name = BUF_INIT;
+        const struct op_entry *source = other_source(k, op);
+
+        if (copy_name(&name, k, op, source))
+                return -ENOMEM;
+        const struct gcs_way way = {op_string(op, source->key), op_string(op, source->etag),
+                                    name.p};
+        return gcs_rewrite_piece(k, op, &way);
+}
+
+/* The copy takes the place of its source. */
+static int source_copied(struct store_kind *k, struct op *op)
+{
+        CLEANUP(buf_release) struct buf name = BUF_INIT;
+        struct op_entry *source = other_source(k, op);
+
+        if (copy_name(&name, k, op, source))
+                return -ENOMEM;
+        int err = gcs_rewritten(k, op, name.p);
+        if (err == -ENOENT || err == -EEXIST) /* the source has another generation, or is gone */
+                return -ESTALE;
+        if (err)
+                return err;
+        free(TAKE_PTR(op->next)); /* the token of this copy */
+        err = op_rename_entry(op, source, name.p, op->obj.etag);
+        if (err)
+                return err;
+        retry_progress(&op->retry);
+        op->stage = other_source(k, op) ? GCS_REWRITE : GCS_COMPOSE;
+        return OP_AGAIN;
+}
+
 /* Where folders are real, the pieces have made one. */
 static int delete_folder(struct store_kind *k, struct op *op)
 {
@@ -222,6 +287,8 @@ int gcs_compose_build(struct store_kind *k, struct op *op)
                 if (gcs_tmp_name(&name, k, op->id))
                         return -ENOMEM;
                 return gcs_head(k, op, name.p);
+        case GCS_REWRITE:
+                return copy_source(k, op);
         case GCS_CLEAN:
                 return gcs_delete_many_build(k, op);
         case GCS_UNLINK:
@@ -310,6 +377,11 @@ static int stepped(struct store_kind *k, struct op *op)
                 err = -ESTALE;
         if (last && gcs_may_be_ours(op, err))
                 return gcs_verify_begin(op, err);
+        if (is_of_other_class(op, err) && other_source(k, op)) {
+                op->stage = GCS_REWRITE;
+                op->maybe_done = false;
+                return OP_AGAIN;
+        }
         if (err)
                 return err;
         if (last)
@@ -354,6 +426,8 @@ int gcs_compose_parse(struct store_kind *k, struct op *op)
         switch (op->stage) {
         case GCS_BEGIN:
                 return begun(k, op);
+        case GCS_REWRITE:
+                return source_copied(k, op);
         case GCS_CLEAN:
                 return cleaned(k, op);
         case GCS_UNLINK:

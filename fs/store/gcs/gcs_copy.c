@@ -32,24 +32,40 @@ static int write_resource(struct op *op)
         return text ? buf_adds(&op->text, text) : -ENOMEM;
 }
 
+/* What the request to copy any version of any object has; the next one has the token of the reply.
+ */
+static void rewrite_to(struct gcs_msg *m, const struct store_kind *k, const struct op *op,
+                       const struct gcs_way *way)
+{
+        gcs_object_path(&m->path, k, way->from);
+        buf_adds(&m->path, "/rewriteTo/b/");
+        uri_encode(&m->path, k->bucket, false);
+        buf_adds(&m->path, "/o/");
+        uri_encode(&m->path, way->to, false);
+        gcs_kms(m, k, "destinationKmsKeyName");
+        gcs_csek_source(m, k);
+        if (way->generation)
+                gcs_query(m, "ifSourceGenerationMatch", way->generation);
+        if (op->next)
+                gcs_query(m, "rewriteToken", op->next);
+}
+
+int gcs_rewrite_piece(struct store_kind *k, struct op *op, const struct gcs_way *way)
+{
+        CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_POST);
+
+        rewrite_to(&m, k, op, way);
+        return gcs_send(k, op, &m);
+}
+
 int gcs_rewrite(struct store_kind *k, struct op *op)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_POST);
 
         if (k->keys)
                 return gcs_xml_copy(k, op, op->src);
-        gcs_object_path(&m.path, k, op->src);
-        buf_adds(&m.path, "/rewriteTo/b/");
-        uri_encode(&m.path, k->bucket, false);
-        buf_adds(&m.path, "/o/");
-        uri_encode(&m.path, op->key, false);
+        rewrite_to(&m, k, op, &(struct gcs_way){op->src, op->src_match, op->key});
         gcs_cond(&m, op);
-        gcs_kms(&m, k, "destinationKmsKeyName");
-        gcs_csek_source(&m, k);
-        if (op->src_match)
-                gcs_query(&m, "ifSourceGenerationMatch", op->src_match);
-        if (op->next)
-                gcs_query(&m, "rewriteToken", op->next);
         if (op->meta) {
                 int err = write_resource(op);
                 if (err)
@@ -68,7 +84,7 @@ static int not_a_copy(struct op *op)
         return OP_RETRY;
 }
 
-int gcs_rewritten(struct store_kind *k, struct op *op)
+int gcs_rewritten(struct store_kind *k, struct op *op, const char *to)
 {
         enum { GONE = 410 };
         CLEANUP(json_freep) struct json *j = NULL;
@@ -96,7 +112,7 @@ int gcs_rewritten(struct store_kind *k, struct op *op)
         }
         const struct json *made = json_get(j, "resource");
         if (!gcs_resource(made, &op->obj) ||
-            strcmp(json_string(json_get(made, "name"), ""), op->key) != 0)
+            strcmp(json_string(json_get(made, "name"), ""), to) != 0)
                 return not_a_copy(op);
         return 0;
 }
@@ -138,7 +154,7 @@ int gcs_copy_parse(struct store_kind *k, struct op *op)
                 op->expect = op->obj;
                 return gcs_verify_begin(op, op->verify_err);
         }
-        err = gcs_rewritten(k, op);
+        err = gcs_rewritten(k, op, op->key);
         if (!gcs_may_be_ours(op, err) && !is_unclear(op, err))
                 return err;
         op->stage = GCS_PROBE; /* then the target is as the source, or the source is another */
@@ -299,7 +315,7 @@ int gcs_rename_parse(struct store_kind *k, struct op *op)
                 err = gcs_verify_parse(k, op);
                 break;
         default:
-                err = gcs_rewritten(k, op);
+                err = gcs_rewritten(k, op, op->key);
                 if (gcs_may_be_ours(op, err)) {
                         gcs_verify_begin(op, err);
                         op->stage = GCS_COPIED;
