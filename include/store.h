@@ -57,7 +57,8 @@ enum {
         STORE_CAP_WHOLE_COPY = 1 << 10, /* a copied part is a whole object, of any size */
         STORE_CAP_IN_ORDER = 1 << 11, /* parts go one after the other: see STORE_UPLOAD_RESUMABLE */
         STORE_CAP_DELETE_IF = 1 << 12, /* store_delete_if() is atomic */
-        STORE_CAP_APPEND = 1 << 13     /* store_append() */
+        STORE_CAP_APPEND = 1 << 13,    /* store_append() */
+        STORE_CAP_ONE_LINE = 1 << 14   /* keys hold neither CR nor LF */
 };
 
 /* How an object of many parts is made, where a kind has several ways. */

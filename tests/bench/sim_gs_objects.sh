@@ -4,7 +4,7 @@
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/sim.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 51
+plan 52
 
 sim_start --data "$tmp/data" --protocol gs
 o=/storage/v1/b/bkt/o up=/upload/storage/v1/b/bkt/o
@@ -79,6 +79,9 @@ expect_eq "x/z x/y/ null" "$(j '"\([.items[].name]|join(",")) \(.prefixes|join("
 req GET "$o?startOffset=x/2&endOffset=x/z" >/dev/null
 expect_eq "x/2,x/y/3" "$(j '[.items[].name]|join(",")')" "a list goes from an offset to another"
 expect_eq 400 "$(req GET "$o?pageToken=zz")" "a token that is none is refused"
+
+# "Object names cannot contain Carriage Return or Line Feed characters" (Object name requirements).
+expect_eq "400 400 400" "$(media 'a%0Ab') $(media 'a%0Db') $(req PUT /bkt/a%0Ab -d '')" "a name of two lines is refused"
 
 # Deletes, one and many.
 gen=$(req GET "$o/new" >/dev/null && j .generation)

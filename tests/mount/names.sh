@@ -4,9 +4,12 @@
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 long=$(printf '%0255d' 0)
-set -- 'a space' ' leading' 'trailing ' 'grüße-日本-🙂' '100%' '%41' 'a+b' 'a&b=c?d#e' 'new
-line' "it's \"quoted\"" '<tag>' 'back\slash' '$(echo no)' '-rf' '~' ';' '*' '[x]' '...' "$long"
-plan $(($# * 6 + 6))
+lines='new
+line'
+# "Object names cannot contain Carriage Return or Line Feed characters" (Cloud Storage, Object name requirements).
+! on_gs || lines=$(printf 'new\tline')
+set -- 'a space' ' leading' 'trailing ' 'grüße-日本-🙂' '100%' '%41' 'a+b' 'a&b=c?d#e' "$lines" "it's \"quoted\"" '<tag>' 'back\slash' '$(echo no)' '-rf' '~' ';' '*' '[x]' '...' "$long"
+plan $(($# * 6 + 7))
 start_store
 mount_ckptfs attr_ttl=0
 
@@ -26,6 +29,9 @@ expect_eq "" "$(store_ls)$(ls -A "$mnt")" "nothing is left"
 # promise: names.limits
 expect_eq ENAMETOOLONG "$(fdo open wct "$mnt/0$long")" "256 bytes are too many"
 expect_eq ENAMETOOLONG "$(fdo size "$mnt/0$long")" "256 bytes are too many to be asked for, too"
+# promise: gs.names
+if on_gs; then want=EILSEQ; else want=ok; fi
+expect_eq "$want $want" "$(fdo open wct "$mnt/$(printf 'a\rb')") $(fdo mkdir "$mnt/$(printf 'a\nb')")" "a name of two lines is what the store has"
 mkdir -p "$mnt/$long/$long/$long/$long"
 expect_eq 0 $? "directories may be deep"
 expect_eq ENAMETOOLONG "$(fdo open wct "$mnt/$long/$long/$long/$long/$long")" \

@@ -53,7 +53,7 @@ static void put_all(struct store *s, const char *const *keys, size_t n)
 
 static const char *const keys[] = {
         "a b",    "a/1",     "a/2",  "a/deep/3",          "b+c",
-        "c%d",    "dir/x&y", "e\nf", "\xc3\xbc/\xc3\xb6", "zz<\"'>&amp;",
+        "c%d",    "dir/x&y", "e\tf", "\xc3\xbc/\xc3\xb6", "zz<\"'>&amp;",
         "100%25",
 };
 #define NKEYS (sizeof keys / sizeof *keys)
@@ -62,14 +62,14 @@ static const struct {
         const char *prefix, *delim, *start_after, *want;
 } lists[] = {
         {"", NULL, NULL,
-         "[100%25][a b][a/1][a/2][a/deep/3][b+c][c%d][dir/x&y][e\nf][zz<\"'>&amp;]"
+         "[100%25][a b][a/1][a/2][a/deep/3][b+c][c%d][dir/x&y][e\tf][zz<\"'>&amp;]"
          "[\xc3\xbc/\xc3\xb6]"},
-        {"", "/", NULL, "[100%25][a b][a/][b+c][c%d][dir/][e\nf][zz<\"'>&amp;][\xc3\xbc/]"},
+        {"", "/", NULL, "[100%25][a b][a/][b+c][c%d][dir/][e\tf][zz<\"'>&amp;][\xc3\xbc/]"},
         {"a/", "/", NULL, "[a/1][a/2][a/deep/]"},
         {"a", NULL, NULL, "[a b][a/1][a/2][a/deep/3]"},
         {"dir/", "/", NULL, "[dir/x&y]"},
         {"\xc3\xbc/", "/", NULL, "[\xc3\xbc/\xc3\xb6]"},
-        {"", NULL, "c%d", "[dir/x&y][e\nf][zz<\"'>&amp;][\xc3\xbc/\xc3\xb6]"},
+        {"", NULL, "c%d", "[dir/x&y][e\tf][zz<\"'>&amp;][\xc3\xbc/\xc3\xb6]"},
         {"nothing/", "/", NULL, ""},
 };
 

@@ -210,8 +210,8 @@ static void begin_json(struct service *s, struct request *x, struct buf *path)
                 gs_fail(x, -ENXIO);
         else if (lacks_permission(s, x))
                 return;
-        else if (strlen(x->key) > 1024 || strlen(x->other_key) > 1024)
-                gs_refuse(x, 400, "invalid", "The object name is too long.");
+        else if (gs_bad_key(x, x->key) || gs_bad_key(x, x->other_key))
+                return;
         else if (op->to == BODY_TEXT && x->rq.body_len > EXCHANGE_TEXT_MAX)
                 gs_refuse(x, 413, NULL, NULL);
         else if (op->begin)

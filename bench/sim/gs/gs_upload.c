@@ -29,6 +29,20 @@ void gs_begin_insert(struct service *s, struct request *x)
                 gs_fail(x, err);
 }
 
+/* "Object names cannot contain Carriage Return or Line Feed characters" (Cloud Storage, "Object
+ * name requirements"). */
+bool gs_bad_key(struct request *x, const char *key)
+{
+        enum { KEY_MAX = 1024 };
+
+        if (strlen(key) > KEY_MAX)
+                gs_refuse(x, 400, "invalid", "The object name is too long.");
+        else if (strpbrk(key, "\r\n"))
+                gs_refuse(x, 400, "invalid",
+                          "Disallowed unicode characters present in object name.");
+        return x->status != 0;
+}
+
 bool gs_bad_name(struct request *x, const struct json *resource)
 {
         const char *name = json_string(json_get(resource, "name"), "");
@@ -39,7 +53,7 @@ bool gs_bad_name(struct request *x, const struct json *resource)
         }
         if (!*x->key)
                 gs_refuse(x, 400, "required", "Required parameter: name");
-        return x->status != 0;
+        return x->status != 0 || gs_bad_key(x, x->key);
 }
 
 #define NOTE     GS_META "x_emulator_"

@@ -326,6 +326,8 @@ static void begin(struct service *s, struct request *x)
                 s3_error(x, "AccessDenied");
         else if (strlen(x->key) > S3_KEY_MAX)
                 s3_error(x, "KeyTooLongError");
+        else if (x->google && strpbrk(x->key, "\r\n")) /* see gs_bad_key() */
+                s3_error(x, "InvalidArgument");
         else if (*x->bucket && op->finish != s3_create_bucket && op != &not_implemented &&
                  !object_store_has_bucket(s->objects, x->bucket))
                 s3_error(x, "NoSuchBucket");

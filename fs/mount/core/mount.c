@@ -117,7 +117,8 @@ int mount_key(struct mount *m, const struct node *dir, const char *name, char **
 {
         if (strlen(name) > 255)
                 return -ENAMETOOLONG;
-        if (!utf8_valid(name))
+        bool one_line = store_caps(m->store) & STORE_CAP_ONE_LINE;
+        if (!utf8_valid(name) || (one_line && strpbrk(name, "\r\n")))
                 return -EILSEQ;
         if (dir == tree_root(m->tree) && !strcmp(name, CKPTFS_DIR))
                 return -EPERM;

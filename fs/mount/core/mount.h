@@ -131,8 +131,8 @@ double mount_absent_ttl(const struct mount *m, int64_t asked_ns);
 /* In the root, where the mount keeps what is not a file; no name leads there. */
 #define CKPTFS_DIR ".ckptfs"
 
-/* Whether the store can hold a key of that name: 0, -ENAMETOOLONG, -EILSEQ (not UTF-8), -EPERM (the
- * mount's own) or -ENOMEM. */
+/* Whether the store can hold a key of that name: 0, -ENAMETOOLONG, -EILSEQ (not UTF-8, or of
+ * several lines where keys have one), -EPERM (the mount's own) or -ENOMEM. */
 int mount_key(struct mount *m, const struct node *dir, const char *name, char **key);
 
 #endif
