@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/sim.sh"
 curl --help all | grep -q aws-sigv4 || skip_all "curl cannot sign"
 command -v openssl >/dev/null || skip_all "openssl is not installed"
-plan 58
+plan 60
 
 any='x-amz-content-sha256: UNSIGNED-PAYLOAD'
 printf 'hello world' >"$tmp/small"
@@ -56,6 +56,18 @@ tr '<' '\n' <"$tmp/body" | sed -n 's/^Key>//p' >"$tmp/keys"
 expect_eq "c d e f z" "$(sort "$tmp/keys" | xargs)" "a list has all objects"
 check "a directory bucket lists in no order" sh -c '! sort -c "$1" 2>/dev/null' sh "$tmp/keys"
 expect_eq 400 "$(req GET "/?list-type=2&prefix=ab" -H "$token")" "a prefix is a folder"
+# "For directory buckets, key-marker is obfuscated and isn't a real object key. The upload-id-marker parameter isn't
+# supported by directory buckets" (API reference, ListMultipartUploads).
+for k in m m n; do req POST "/$k?uploads" -H "$token" >/dev/null; done
+marker= found=
+while :; do
+	req GET "/?uploads&max-uploads=1${marker:+&key-marker=$marker}" -H "$token" >/dev/null
+	found="$found$(element Key)" marker=$(element NextKeyMarker)
+	[ -n "$marker" ] || break
+done
+expect_eq "mmn " "$found $(element NextUploadIdMarker)" "the uploads of a directory bucket are listed by their key marker alone"
+expect_eq "501 400" "$(req GET "/?uploads&key-marker=m&upload-id-marker=" -H "$token") $(req GET "/?uploads&key-marker=m" -H "$token")" \
+	"other markers of uploads in a directory bucket are refused"
 sim_stop
 sim_start --data "$tmp/data" --bucket dir--az1--x-s3 --session-life 0
 by_host

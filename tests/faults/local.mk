@@ -23,6 +23,7 @@ fault_tests = \
 	%D%/rename_held.sh \
 	%D%/rename_sent_held.sh \
 	%D%/short_pages.sh \
+	%D%/short_uploads.sh \
 	%D%/spill_full.sh \
 	%D%/spill_readonly.sh \
 	%D%/way_changes.sh \
@@ -135,6 +136,7 @@ EXTRA_DIST += \
 	%D%/resumable_hiccups.json \
 	%D%/resumable_refused.json \
 	%D%/short_pages.json \
+	%D%/short_uploads.json \
 	%D%/skewed.json \
 	%D%/skewed_for_good.json \
 	%D%/slow_reads.json \

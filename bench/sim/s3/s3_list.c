@@ -209,15 +209,38 @@ static int add_upload(void *arg, const struct object_store_upload *up, int64_t b
         return 0;
 }
 
+/* "For directory buckets, key-marker is obfuscated and isn't a real object key. The
+ * upload-id-marker parameter isn't supported by directory buckets" (API reference,
+ * ListMultipartUploads). */
+static void add_next_upload(struct page *p)
+{
+        struct buf *b = &p->x->body;
+
+        if (!p->unsorted) {
+                element_key(p, b, "NextKeyMarker", p->last.p);
+                s3_element(b, "NextUploadIdMarker", p->last_id.p);
+                return;
+        }
+        CLEANUP(buf_release) struct buf token = BUF_INIT;
+        buf_addf(&p->last_id, "/%s", p->last.p);
+        request_add_token(&token, p->last_id.p, p->last_id.len);
+        element_key(p, b, "NextKeyMarker", token.p);
+}
+
 void s3_list_uploads(struct service *s, struct request *x)
 {
         CLEANUP(page_release) struct page p;
         const char *key = request_query(x, "key-marker");
         const char *id = request_query(x, "upload-id-marker");
+        CLEANUP(freep) char *token = NULL;
         struct buf *b = &x->body;
 
         if (bad_page(&p, x, "max-uploads"))
                 return;
+        if (p.unsorted && (id || (key && *key && !(token = request_read_token(key))))) {
+                s3_error(x, id ? "NotImplemented" : "InvalidArgument");
+                return;
+        }
         if (*p.delim) {
                 s3_error(x, "NotImplemented");
                 return;
@@ -230,16 +253,20 @@ void s3_list_uploads(struct service *s, struct request *x)
         s3_element_u64(b, "MaxUploads", p.max);
         if (p.encode)
                 s3_element(b, "EncodingType", "url");
+        if (token) {
+                key = strchr(token, '/') ? strchr(token, '/') + 1 : "";
+                id = token;
+                token[strcspn(token, "/")] = 0;
+        }
+        p.max = request_page_max(x, p.max);
         int err = object_store_uploads(s->objects, x->bucket, p.prefix, key ? key : "",
                                        id ? id : "", add_upload, &p);
         if (err < 0) {
                 s3_fail(x, err);
                 return;
         }
-        if (p.more && p.count) {
-                element_key(&p, b, "NextKeyMarker", p.last.p);
-                s3_element(b, "NextUploadIdMarker", p.last_id.p);
-        }
+        if (p.more && p.count)
+                add_next_upload(&p);
         s3_element(b, "IsTruncated", p.more && p.count ? "true" : "false");
         buf_adds(b, "</ListMultipartUploadsResult>");
         s3_reply_xml(x);

@@ -85,10 +85,10 @@ int s3_uploads_build(struct store_kind *k, struct op *op)
         s3_query(&m, "encoding-type", "url");
         s3_query(&m, "max-uploads", "1000");
         s3_query(&m, "prefix", op->prefix);
-        if (op->marker) {
+        if (op->marker)
                 s3_query(&m, "key-marker", op->marker);
+        if (op->marker && *op->next) /* directory buckets have none */
                 s3_query(&m, "upload-id-marker", op->next);
-        }
         return s3_send(k, op, &m);
 }
 
