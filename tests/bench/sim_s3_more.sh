@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/sim.sh"
 curl --help all | grep -q aws-sigv4 || skip_all "curl cannot sign"
 command -v openssl >/dev/null || skip_all "openssl is not installed"
-plan 60
+plan 61
 
 any='x-amz-content-sha256: UNSIGNED-PAYLOAD'
 printf 'hello world' >"$tmp/small"
@@ -56,6 +56,10 @@ tr '<' '\n' <"$tmp/body" | sed -n 's/^Key>//p' >"$tmp/keys"
 expect_eq "c d e f z" "$(sort "$tmp/keys" | xargs)" "a list has all objects"
 check "a directory bucket lists in no order" sh -c '! sort -c "$1" 2>/dev/null' sh "$tmp/keys"
 expect_eq 400 "$(req GET "/?list-type=2&prefix=ab" -H "$token")" "a prefix is a folder"
+# "Object keys in DeleteObjects requests cannot contain Unicode control characters" and "must contain at least one
+# non-white space character" (user guide, Differences for directory buckets).
+many() { req POST "/?delete" -H "$token" --data-binary "<Delete><Object><Key>$1</Key></Object></Delete>"; }
+expect_eq "400 400 200" "$(many "$(printf 'a\177')") $(many ' ') $(many 'a&#13;')" "a directory bucket deletes no odd names together"
 # "For directory buckets, key-marker is obfuscated and isn't a real object key. The upload-id-marker parameter isn't
 # supported by directory buckets" (API reference, ListMultipartUploads).
 for k in m m n; do req POST "/$k?uploads" -H "$token" >/dev/null; done

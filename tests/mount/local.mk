@@ -27,6 +27,7 @@ mount_tests = \
 	%D%/encryption.sh \
 	%D%/end.sh \
 	%D%/express_append.sh \
+	%D%/express_names.sh \
 	%D%/gs_append.sh \
 	%D%/gs_class.sh \
 	%D%/gs_csek.sh \

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/text/utf8.h"
 #include "base/text/xml.h"
 #include "bench/sim/s3/s3.h"
 #include "base/banned.h"
@@ -382,6 +383,20 @@ static void delete_one(struct delete_many *d)
         fault_release(&f);
 }
 
+/* "Object keys in DeleteObjects requests must contain at least one non-white space character", and
+ * "cannot contain Unicode control characters, except for newline (\n), tab (\t), and carriage
+ * return
+ * (\r)" (user guide, "Differences for directory buckets"). */
+static bool is_plain(const char *key)
+{
+        static const char blank[] = " \t\r\n";
+
+        for (const char *p = key; *p; p++)
+                if (utf8_control(p) && !strchr(blank, *p))
+                        return false;
+        return key[strspn(key, blank)];
+}
+
 /* First it is read without effect, so that a text that is refused has deleted nothing. */
 static int count_leaf(void *arg, const char *path, const char *text)
 {
@@ -389,9 +404,10 @@ static int count_leaf(void *arg, const char *path, const char *text)
 
         if (!strcmp(path, "Delete/Quiet"))
                 d->quiet = !strcmp(text, "true");
-        if (!strcmp(path, "Delete/Object/Key"))
-                d->count++;
-        return 0;
+        if (strcmp(path, "Delete/Object/Key"))
+                return 0;
+        d->count++;
+        return s3_is_express(d->x) && !is_plain(text) ? -EBADMSG : 0;
 }
 
 static int delete_leaf(void *arg, const char *path, const char *text)

@@ -46,9 +46,8 @@ int s3_read_list(struct op *op, const char *version);
 /* Read a page into op->v; OP_AGAIN when there is another, that op->marker (and op->next) begin. */
 int s3_read_uploads(struct op *op);
 int s3_read_parts(struct op *op);
-/* Puts those of op->keys that XML cannot hold behind the others, with their versions; how many the
- * others are. One of the former in a request to delete many is "MalformedXML", and none is deleted.
- */
+/* Puts those of op->keys that a request to delete many cannot hold behind the others, with their
+ * versions; how many the others are. With one of the former none is deleted. */
 size_t s3_sort_keys(struct op *op);
 /* Fills op->text with the request to delete the first `n` of op->keys, where `version` is the
  * element that names what op->versions has, NULL for any version; 0 or -ENOMEM. The reply: the

@@ -10,6 +10,7 @@
 
 #include "base/text/digits.h"
 #include "base/text/uri.h"
+#include "base/text/utf8.h"
 #include "base/text/xml.h"
 #include "base/banned.h"
 
@@ -223,12 +224,25 @@ static void swap(char **v, size_t i, size_t k)
         v[k] = was;
 }
 
+/* "Object keys in DeleteObjects requests cannot contain Unicode control characters, except for
+ * newline (\n), tab (\t), and carriage return (\r)", nor be "made up of only whitespace" (user
+ * guide, "Differences for directory buckets"). */
+static bool can_be_listed(const char *key)
+{
+        static const char blank[] = " \t\r\n";
+
+        for (const char *p = key; *p; p++)
+                if (utf8_control(p) && !strchr(blank, *p))
+                        return false;
+        return xml_fits(key) && key[strspn(key, blank)];
+}
+
 size_t s3_sort_keys(struct op *op)
 {
         size_t n = 0;
 
         for (size_t i = 0; i < op->nkeys; i++) {
-                if (!xml_fits(op->keys[i]))
+                if (!can_be_listed(op->keys[i]))
                         continue;
                 swap(op->keys, n, i);
                 if (op->versions)
