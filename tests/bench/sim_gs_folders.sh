@@ -4,7 +4,7 @@
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/sim.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 30
+plan 32
 
 sim_start --data "$tmp/data" --protocol gs --hns
 o=/storage/v1/b/bkt/o f=/storage/v1/b/bkt/folders
@@ -22,6 +22,16 @@ expect_eq 200 "$(mk b/c/d '?recursive=true')" "a folder is made with those above
 expect_eq 200 "$(req GET "$f/b%2Fc%2F")" "folders above a new one are there"
 expect_eq 200 "$(put e/f/1)" "an object below missing folders is put"
 expect_eq 200 "$(req GET "$f/e%2Ff%2F")" "an object makes the folders above it"
+
+# "Folder name: [...] maximum size of 512 bytes. Base name: [...] maximum size of 512 bytes" (Object name requirements);
+# "object names can contain at most 50 slashes" (About folders).
+long=$(printf '%0512d' 0)
+expect_eq "400 400 400 400" "$(put "0$long") $(put "0$long/x") $(mk "$long") $(put "$(printf 'd/%.0s' $(seq 51))x")" \
+	"names that are too long for folders are refused"
+expect_eq "200 200" "$(put "${long#0}/$long") $(put "$(printf 'd/%.0s' $(seq 50))x")" "names that folders have are taken"
+for k in "${long#0}/$long" "$(printf 'd/%.0s' $(seq 50))x"; do req DELETE "$o/$(printf %s "$k" | sed 's,/,%2F,g')" >/dev/null; done
+for n in $(seq 50 -1 1); do req DELETE "$f/$(printf 'd%%2F%.0s' $(seq $n))" >/dev/null; done
+req DELETE "$f/${long#0}%2F" >/dev/null
 
 req GET "$o?delimiter=/&includeFoldersAsPrefixes=true" >/dev/null
 expect_eq "a/,b/,e/" "$(j '.prefixes|join(",")')" "empty folders are listed where they are asked for"

@@ -4,7 +4,7 @@
 CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 15
+plan 19
 start_store --hns
 mount_ckptfs attr_ttl=0
 
@@ -35,5 +35,22 @@ expect_eq "ok one" "$(fdo rename "$mnt/new" "$mnt/empty") $(cat "$mnt/empty/a")"
 	"a directory is renamed over an empty one"
 expect_eq "ENOTEMPTY" "$(mkdir "$mnt/x" && fdo rename "$mnt/x" "$mnt/empty")" "a directory is not renamed over one with files"
 rm -r "$mnt/x" "$mnt/empty"
+
+# promise: gs.folder-names
+# "Folder name: [...] 512 bytes", "Base name: [...] 512 bytes" (Object name requirements), 50 slashes (About folders).
+name=$(printf 'ü%.0s' $(seq 127)) # as part of another name, percent-encoded, it has 762 bytes
+head -c 12000000 /dev/urandom >"$tmp/data"
+cp "$tmp/data" "$mnt/$name"
+same "a large file of a long name is written" "$tmp/data" "$name"
+rm "$mnt/$name"
+deep=$mnt/$name/$name
+mkdir -p "$deep/a"
+expect_eq "ENAMETOOLONG ENAMETOOLONG" "$(fdo mkdir "$deep/ab") $(fdo rename "$deep/a" "$deep/ab")" \
+	"a folder has a name of at most 512 bytes"
+expect_eq "ok ok ok" "$(fdo open wct "$deep/a/$name" write 10 close)" "a file in a folder of the longest name is written"
+deep=$mnt$(printf '/d%.0s' $(seq 50))
+mkdir -p "$deep"
+expect_eq "ok ok ok ENAMETOOLONG" "$(fdo open wct "$deep/f" write 10 close) $(fdo mkdir "$deep/e")" "a file is in at most 50 folders"
+rm -r "$mnt/$name" "$mnt/d"
 expect_eq "0:" "$?:$(ls "$mnt")" "rm -r leaves nothing"
 umount_ckptfs

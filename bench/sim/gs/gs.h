@@ -53,10 +53,10 @@ bool gs_bad_json(struct request *x, const char *text, size_t n, struct json **j)
 /* Takes what a resource says of an object into `o`, over what it has. True as above. */
 bool gs_bad_metadata(struct request *x, struct object *o, const struct json *resource);
 /* Whether no object may have that name. True as above. */
-bool gs_bad_key(struct request *x, const char *key);
+bool gs_bad_key(const struct service *s, struct request *x, const char *key);
 /* Takes the name of the description where the query has none; what was said of the body, compared,
  * and the CRC that was said; the type where there is none. */
-bool gs_bad_name(struct request *x, const struct json *resource);
+bool gs_bad_name(const struct service *s, struct request *x, const struct json *resource);
 bool gs_bad_digest(struct request *x, const struct json *resource, const char **crc);
 #define GS_KMS_KEY       "x-goog-encryption-kms-key-name"
 #define GS_CLASS         "x-goog-storage-class" /* of an object, unless it is that of its bucket: */

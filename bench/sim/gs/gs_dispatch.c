@@ -208,9 +208,8 @@ static void begin_json(struct service *s, struct request *x, struct buf *path)
                 return;
         if (*x->bucket && !object_store_has_bucket(s->objects, x->bucket))
                 gs_fail(x, -ENXIO);
-        else if (lacks_permission(s, x))
-                return;
-        else if (gs_bad_key(x, x->key) || gs_bad_key(x, x->other_key))
+        else if (lacks_permission(s, x) || gs_bad_key(s, x, x->key) ||
+                 gs_bad_key(s, x, x->other_key))
                 return;
         else if (op->to == BODY_TEXT && x->rq.body_len > EXCHANGE_TEXT_MAX)
                 gs_refuse(x, 413, NULL, NULL);

@@ -58,6 +58,8 @@ void gs_folder_insert(struct service *s, struct request *x)
         char *name = folder_name(s, x, json_string(json_get(resource, "name"), ""));
         if (!name)
                 return;
+        if (gs_bad_key(s, x, name))
+                return;
         int err = object_store_folder_create(s->objects, x->bucket, name,
                                              recursive && !strcmp(recursive, "true"));
         if (err)

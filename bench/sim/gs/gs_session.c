@@ -41,7 +41,7 @@ void gs_session_create(struct service *s, struct request *x)
         struct object_store_cond cond;
         char id[UPLOAD_ID_MAX];
 
-        if (gs_bad_json(x, x->text.p, x->text.len, &resource) || gs_bad_name(x, resource) ||
+        if (gs_bad_json(x, x->text.p, x->text.len, &resource) || gs_bad_name(s, x, resource) ||
             gs_bad_cond(x, "if", &cond))
                 return;
         o = object_new(x->key);

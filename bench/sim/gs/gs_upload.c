@@ -29,21 +29,16 @@ void gs_begin_insert(struct service *s, struct request *x)
                 gs_fail(x, err);
 }
 
-/* "Object names cannot contain Carriage Return or Line Feed characters" (Cloud Storage, "Object
- * name requirements"). */
-bool gs_bad_key(struct request *x, const char *key)
+bool gs_bad_key(const struct service *s, struct request *x, const char *key)
 {
-        enum { KEY_MAX = 1024 };
+        const char *why = request_google_name(key, object_store_has_folders(s->objects));
 
-        if (strlen(key) > KEY_MAX)
-                gs_refuse(x, 400, "invalid", "The object name is too long.");
-        else if (strpbrk(key, "\r\n"))
-                gs_refuse(x, 400, "invalid",
-                          "Disallowed unicode characters present in object name.");
-        return x->status != 0;
+        if (why)
+                gs_refuse(x, 400, "invalid", why);
+        return why;
 }
 
-bool gs_bad_name(struct request *x, const struct json *resource)
+bool gs_bad_name(const struct service *s, struct request *x, const struct json *resource)
 {
         const char *name = json_string(json_get(resource, "name"), "");
 
@@ -53,7 +48,7 @@ bool gs_bad_name(struct request *x, const struct json *resource)
         }
         if (!*x->key)
                 gs_refuse(x, 400, "required", "Required parameter: name");
-        return x->status != 0 || gs_bad_key(x, x->key);
+        return x->status != 0 || gs_bad_key(s, x, x->key);
 }
 
 #define NOTE     GS_META "x_emulator_"
@@ -157,7 +152,7 @@ void gs_insert(struct service *s, struct request *x)
         struct object_store_cond cond;
         const char *crc;
 
-        if (bad_parts(x, &resource, &type) || gs_bad_name(x, resource) ||
+        if (bad_parts(x, &resource, &type) || gs_bad_name(s, x, resource) ||
             gs_bad_cond(x, "if", &cond) || gs_bad_digest(x, resource, &crc))
                 return;
         const char *said = json_string(json_get(resource, "contentType"), NULL);

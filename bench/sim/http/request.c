@@ -95,6 +95,27 @@ char *request_read_token(const char *token)
         return TAKE_PTR(text);
 }
 
+/* Cloud Storage, "Object name requirements": "Object names cannot contain Carriage Return or Line
+ * Feed characters", and in buckets with a hierarchical namespace the names of folder and base "can
+ * have a maximum size of 512 bytes" each; "About folders": "object names can contain at most 50
+ * slashes". */
+const char *request_google_name(const char *key, bool has_folders)
+{
+        enum { NAME_MAX_FLAT = 1024, NAME_MAX_FOLDER = 512, DEPTH_MAX = 50 };
+        const char *base = strrchr(key, '/');
+        size_t folder = base ? (size_t)(base + 1 - key) : 0, depth = 0;
+
+        for (const char *p = key; (p = strchr(p, '/')); p++)
+                depth++;
+        if (strlen(key) > NAME_MAX_FLAT)
+                return "The object name is too long.";
+        if (strpbrk(key, "\r\n"))
+                return "Disallowed unicode characters present in object name.";
+        if (has_folders && (folder > NAME_MAX_FOLDER || strlen(key + folder) > NAME_MAX_FOLDER))
+                return "The folder name or the base name of the object is too long.";
+        return has_folders && depth > DEPTH_MAX ? "The object name has too many folders." : NULL;
+}
+
 void said_by_hash(struct said *said, const char *hash, char text[80])
 {
         char *save = NULL;

@@ -180,6 +180,8 @@ unsigned request_page_max(const struct request *x, unsigned max);
  * for a token that is none. */
 void request_add_token(struct buf *b, const char *p, size_t n);
 char *request_read_token(const char *token);
+/* Why Google's store has no object of that name, by whatever API; NULL: it may. */
+const char *request_google_name(const char *key, bool has_folders);
 
 /* What a request says of its body; each NULL for nothing. The last is hexadecimal, the others are
  * base64. */

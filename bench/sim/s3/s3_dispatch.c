@@ -326,7 +326,7 @@ static void begin(struct service *s, struct request *x)
                 s3_error(x, "AccessDenied");
         else if (strlen(x->key) > S3_KEY_MAX)
                 s3_error(x, "KeyTooLongError");
-        else if (x->google && strpbrk(x->key, "\r\n")) /* see gs_bad_key() */
+        else if (x->google && request_google_name(x->key, object_store_has_folders(s->objects)))
                 s3_error(x, "InvalidArgument");
         else if (*x->bucket && op->finish != s3_create_bucket && op != &not_implemented &&
                  !object_store_has_bucket(s->objects, x->bucket))

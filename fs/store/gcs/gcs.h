@@ -183,6 +183,10 @@ op_build_fn gcs_create_build, gcs_part_build, gcs_part_copy_build, gcs_complete_
 op_parse_fn gcs_create_parse, gcs_part_parse, gcs_part_copy_parse, gcs_complete_parse,
         gcs_abort_parse, gcs_parts_parse, gcs_uploads_parse;
 
+/* The most of a name where folders are real: "Folder name: [...] maximum size of 512 bytes", "Base
+ * name: [...] maximum size of 512 bytes" (Cloud Storage, "Object name requirements"). */
+enum { GCS_FOLDER_NAME_MAX = 512, GCS_FOLDERS_MAX = 50 };
+
 /* gcs_folder.c: what is made, asked for and deleted is a folder where gcs_is_folder(). */
 bool gcs_is_folder(const struct store_kind *k, const char *key);
 int gcs_folder_path(struct buf *path, const struct store_kind *k, const char *key);

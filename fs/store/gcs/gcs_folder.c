@@ -20,6 +20,16 @@ bool gcs_is_folder(const struct store_kind *k, const char *key)
         return __atomic_load_n(&k->folders, __ATOMIC_RELAXED) && n && key[n - 1] == '/';
 }
 
+/* "Maximum folder depth: [...] 50" (Cloud Storage, "About folders"). */
+static bool folder_fits(const char *key)
+{
+        unsigned depth = 0;
+
+        for (const char *p = key; (p = strchr(p, '/')); p++)
+                depth++;
+        return strlen(key) <= GCS_FOLDER_NAME_MAX && depth <= GCS_FOLDERS_MAX;
+}
+
 /* --- which buckets have them --- */
 
 int gcs_layout_build(struct store_kind *k, struct op *op)
@@ -62,6 +72,8 @@ int gcs_folder_create(struct store_kind *k, struct op *op)
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_POST);
         CLEANUP(json_freep) struct json *j = json_new_object();
 
+        if (!folder_fits(op->key))
+                return -ENAMETOOLONG;
         int err = json_add_string(j, "name", op->key);
         CLEANUP(freep) char *text = json_print(j);
         buf_reset(&op->text);
@@ -117,7 +129,7 @@ int gcs_folder_headed(struct store_kind *k, struct op *op)
 bool gcs_list_may_be_folder(const struct store_kind *k, const struct op *op)
 {
         return !op->n && !op->next && !op->continuation && !op->start_after &&
-               gcs_is_folder(k, op->prefix);
+               gcs_is_folder(k, op->prefix) && folder_fits(op->prefix);
 }
 
 int gcs_list_folder_parse(struct store_kind *k, struct op *op)
@@ -153,6 +165,8 @@ int gcs_folder_rename_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(op->next ? HTTP_GET : HTTP_POST);
 
+        if (!folder_fits(op->key))
+                return -ENAMETOOLONG;
         if (op->stage != GCS_BEGIN)
                 return gcs_folder_get(k, op, op->stage == GCS_PROBE ? op->src : op->key);
         if (op->next) {

@@ -131,6 +131,15 @@ int gcs_add_key(struct op *op, const char *name)
 
 /* --- beginning --- */
 
+/* Whether an object may have that name of ours, which has the key as its last component. */
+static bool name_fits(const struct store_kind *k, const char *name)
+{
+        bool folders = __atomic_load_n(&k->folders, __ATOMIC_RELAXED);
+        const char *base = strrchr(name, '/') + 1;
+
+        return strlen(name) <= STORE_KEY_MAX && (!folders || strlen(base) <= GCS_FOLDER_NAME_MAX);
+}
+
 /* Leaves the beginning of the id in op->marker. */
 static int choose(struct store_kind *k, struct op *op)
 {
@@ -143,7 +152,7 @@ static int choose(struct store_kind *k, struct op *op)
         snprintf(id, sizeof id, "m-%016" PRIx64, chance);
         if (gcs_upload_name(&name, k, id, op->key))
                 return -ENOMEM;
-        if (op->copying || k->upload == STORE_UPLOAD_COMPOSE || name.len > STORE_KEY_MAX ||
+        if (op->copying || k->upload == STORE_UPLOAD_COMPOSE || !name_fits(k, name.p) ||
             (op->meta && !gcs_meta_fits_headers(op->meta)) ||
             __atomic_load_n(&k->no_multipart, __ATOMIC_RELAXED))
                 *id = 'c';
