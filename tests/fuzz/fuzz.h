@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz.h: what the fuzz targets share. A target is one program around one parser. Configured with
- * --enable-fuzzing it is driven by libFuzzer (llvm.org/docs/LibFuzzer.html); otherwise fuzz_main.c
- * feeds it the inputs that it is given, so that every build replays the corpus. */
+ * --enable-fuzzing it is driven by libFuzzer (llvm.org/docs/LibFuzzer.html) or by AFL++, which has
+ * the same functions called; otherwise fuzz_main.c feeds it the inputs that it is given, so that
+ * every build replays the corpus. */
 #ifndef CKPTFS_TESTS_FUZZ_H
 #define CKPTFS_TESTS_FUZZ_H
 
