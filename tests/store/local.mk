@@ -14,6 +14,7 @@ store_fake_tests = \
 	%D%/test_faults \
 	%D%/test_gcs_answers \
 	%D%/test_gcs_lost \
+	%D%/test_heads \
 	%D%/test_lost \
 	%D%/test_places \
 	%D%/test_rename_if \
@@ -71,6 +72,9 @@ STORE_FAKE = %D%/fake.c %D%/fake.h
 %C%_test_rename_if_SOURCES = %D%/test_rename_if.c %D%/event.c %D%/event.h $(STORE_FAKE)
 %C%_test_rename_if_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_rename_if_LDADD = $(STORE_TEST_LIBS)
+%C%_test_heads_SOURCES = %D%/test_heads.c %D%/event.c %D%/event.h $(STORE_FAKE)
+%C%_test_heads_CFLAGS = $(STORE_TEST_CFLAGS)
+%C%_test_heads_LDADD = $(STORE_TEST_LIBS)
 %C%_test_lost_SOURCES = %D%/test_lost.c %D%/event.c %D%/event.h $(STORE_FAKE)
 %C%_test_lost_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_lost_LDADD = $(STORE_TEST_LIBS)

@@ -86,17 +86,28 @@ static int on_begin(void *arg, char *ip, char *local_ip, int port, int local_por
         return CURL_PREREQFUNC_OK;
 }
 
-/* A status line starts a block of headers: an interim reply (100) is forgotten with it. */
-static void begin_reply(struct http_req *rq, const char *line, size_t n)
+/* 0: the line is none that begins a reply. curl takes "HTTp/1.1 503" for a 200. */
+static int status_of(const char *line, size_t n)
 {
-        const char *sp = memchr(line, ' ', n);
-        buf_reset(&rq->reply);
-        rq->status = 0;
-        for (size_t i = 1; sp && i <= 3 && sp + i < line + n && isdigit((unsigned char)sp[i]); i++)
-                rq->status = rq->status * 10 + (sp[i] - '0');
+        static const char http[] = "HTTP/";
+        const char *end = line + n, *p = line + sizeof http - 1;
+        int status = 0;
+
+        if (n < sizeof http - 1 || memcmp(line, http, sizeof http - 1) != 0)
+                return 0;
+        while (p < end && !isspace((unsigned char)*p))
+                p++;
+        while (p < end && isspace((unsigned char)*p))
+                p++;
+        for (int i = 0; i < 3; i++, p++) {
+                if (p == end || !isdigit((unsigned char)*p))
+                        return 0;
+                status = status * 10 + (*p - '0');
+        }
+        return status < 100 ? 0 : status;
 }
 
-void http_add_reply_header(struct buf *to, const char *line, size_t len)
+static void add_reply_header(struct buf *to, const char *line, size_t len)
 {
         while (len && isspace((unsigned char)line[len - 1]))
                 len--;
@@ -113,23 +124,35 @@ void http_add_reply_header(struct buf *to, const char *line, size_t len)
         buf_addc(to, 0);
 }
 
+int http_head_line(struct http_head *h, struct buf *headers, const char *line, size_t n)
+{
+        /* An interim reply (100) is forgotten with its headers. Behind the head of another one come
+         * trailers. */
+        if (!h->status || (h->ended && h->status < 200)) {
+                buf_reset(headers);
+                h->ended = false;
+                h->status = status_of(line, n);
+                return h->status ? 0 : -EPROTO;
+        }
+        if (*line == '\r' || *line == '\n')
+                h->ended = true;
+        else if (headers->len + n <= HTTP_REPLY_MAX)
+                add_reply_header(headers, line, n);
+        return headers->failed ? -ENOMEM : 0;
+}
+
 static size_t on_header(char *line, size_t size, size_t n, void *arg)
 {
         struct http_slot *slot = arg;
         struct http_req *rq = slot->rq;
-        size_t len = n *= size;
 
-        if (len >= 5 && !memcmp(line, "HTTP/", 5)) {
-                begin_reply(rq, line, len);
-                slot->head_ended = false;
+        n *= size;
+        if (http_head_line(&slot->head, &rq->reply, line, n))
+                return 0;
+        if (!rq->reply.len && !slot->head.ended) /* nothing but the status so far */
                 slot->replied_ns = clock_ns();
-                return n;
-        }
-        if (*line == '\r' || *line == '\n')
-                slot->head_ended = true;
-        if (rq->reply.len + len <= HTTP_REPLY_MAX)
-                http_add_reply_header(&rq->reply, line, len);
-        return rq->reply.failed ? 0 : n;
+        rq->status = slot->head.status;
+        return n;
 }
 
 void http_easy_secure(CURL *e, const char *ca_bundle)
@@ -264,7 +287,8 @@ int http_slot_setup(struct http_slot *slot)
         slot->begun = 0;
         slot->sent_ns = slot->replied_ns = 0;
         rq->resent = false;
-        slot->passed_by = slot->head_ended = false;
+        slot->passed_by = false;
+        slot->head = (struct http_head){.status = 0};
         slot->moved = 0;
         slot->stage = 0;
         slot->moved_ms = slot->begun_ms = slot->w->now_ms;
@@ -311,14 +335,16 @@ int http_slot_result(struct http_slot *slot, CURLcode rc)
         rq->error[0] = 0;
         /* A connection that ends within the headers is a reply to curl: without a length nothing is
          * missing. What is not said (an ETag, a mode) would be taken for what is not there. */
-        if (rc == CURLE_OK && !slot->cb_err && !slot->head_ended) {
+        if (rc == CURLE_OK && !slot->cb_err && !slot->head.ended) {
                 snprintf(rq->error, sizeof rq->error, "the reply ended within its headers");
                 return -ECONNRESET;
         }
         if (rc == CURLE_OK || rq->by_callback)
                 return slot->cb_err;
         snprintf(rq->error, sizeof rq->error, "%s",
-                 slot->error[0] ? slot->error : curl_easy_strerror(rc));
+                 rc == CURLE_WRITE_ERROR && !slot->head.status ? "the reply begins with no status"
+                 : slot->error[0]                              ? slot->error
+                                                               : curl_easy_strerror(rc));
         if (rc == CURLE_COULDNT_CONNECT && slot->passed_by)
                 http_shun_none(slot->w);
         if (rc == CURLE_OPERATION_TIMEDOUT) /* of the connect: the watchdog sees to the rest */

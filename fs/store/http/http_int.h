@@ -26,6 +26,12 @@ enum {
 /* With a number of connections: as many as make it faster. */
 #define HTTP_ADAPTS (1U << 31)
 
+/* How much of a reply's head was read. */
+struct http_head {
+        int status; /* 0: nothing */
+        bool ended; /* it came whole */
+};
+
 /* An easy handle with its buffers, used for one exchange after another. */
 struct http_slot {
         CURL *easy;
@@ -41,7 +47,7 @@ struct http_slot {
         int64_t begun_ms;
         int64_t sent_ns, replied_ns; /* when the last of the request went, the reply began */
         bool passed_by;              /* an address that is shunned */
-        bool head_ended;             /* the reply's headers came whole */
+        struct http_head head;       /* of the reply */
         /* At the last look that found progress: */
         curl_off_t moved;
         unsigned stage; /* the body was sent, the reply began */
@@ -158,8 +164,9 @@ void http_init(void);
 void http_easy_secure(CURL *e, const char *ca_bundle);
 /* Who takes the body of the reply, and its headers. */
 void http_easy_replies(CURL *e, curl_write_callback body, curl_write_callback header, void *arg);
-/* Appends "name\0value\0" of a line of a reply's headers. */
-void http_add_reply_header(struct buf *to, const char *line, size_t len);
+/* Takes the next line of a reply's head, whose headers are "name\0value\0" each. 0, -ENOMEM, or
+ * -EPROTO: it does not begin with a status. */
+int http_head_line(struct http_head *h, struct buf *headers, const char *line, size_t n);
 int http_easy_errno(CURLcode rc); /* of one that is not CURLE_OK */
 struct http_slot *http_slot_new(struct http_worker *w, enum http_lane lane);
 void http_slot_free(struct http_slot *slot);

@@ -13,9 +13,14 @@
 
 #include "base/banned.h"
 
+struct once {
+        struct http_once *x;
+        struct http_head head;
+};
+
 static size_t on_body(char *p, size_t size, size_t n, void *arg)
 {
-        struct http_once *x = arg;
+        struct http_once *x = ((struct once *)arg)->x;
         if (x->reply.len + size * n > HTTP_ONCE_MAX)
                 return 0;
         return buf_add(&x->reply, p, size * n) ? 0 : size * n;
@@ -23,14 +28,10 @@ static size_t on_body(char *p, size_t size, size_t n, void *arg)
 
 static size_t on_header(char *line, size_t size, size_t n, void *arg)
 {
-        struct http_once *x = arg;
-        size_t len = n *= size;
+        struct once *o = arg;
 
-        if (len >= 5 && !memcmp(line, "HTTP/", 5))
-                buf_reset(&x->reply_headers);
-        else if (x->reply_headers.len + len <= HTTP_ONCE_MAX)
-                http_add_reply_header(&x->reply_headers, line, len);
-        return x->reply_headers.failed ? 0 : n;
+        n *= size;
+        return http_head_line(&o->head, &o->x->reply_headers, line, n) ? 0 : n;
 }
 
 static int on_progress(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
@@ -55,8 +56,10 @@ static struct curl_slist *header_list(const struct buf *headers)
         return list;
 }
 
-static void set_options(CURL *e, struct http_once *x, char *error)
+static void set_options(CURL *e, struct once *o, char *error)
 {
+        struct http_once *x = o->x;
+
         curl_easy_setopt(e, CURLOPT_ERRORBUFFER, error);
         http_easy_secure(e, x->ca_bundle);
         curl_easy_setopt(e, CURLOPT_URL, x->url);
@@ -76,14 +79,20 @@ static void set_options(CURL *e, struct http_once *x, char *error)
         curl_easy_setopt(e, CURLOPT_NOPROGRESS, 0L);
         curl_easy_setopt(e, CURLOPT_XFERINFOFUNCTION, on_progress);
         curl_easy_setopt(e, CURLOPT_XFERINFODATA, x);
-        http_easy_replies(e, on_body, on_header, x);
+        http_easy_replies(e, on_body, on_header, o);
 }
 
-static int result(struct http_once *x, CURLcode rc, const char *error)
+static int result(const struct once *o, CURLcode rc, const char *error)
 {
+        struct http_once *x = o->x;
+
         if (rc == CURLE_OK)
                 return 0;
         snprintf(x->error, sizeof x->error, "%s", *error ? error : curl_easy_strerror(rc));
+        if (rc == CURLE_WRITE_ERROR && !o->head.status) {
+                snprintf(x->error, sizeof x->error, "the reply begins with no status");
+                return -ECONNRESET;
+        }
         if (rc == CURLE_WRITE_ERROR) {
                 snprintf(x->error, sizeof x->error, "the reply is too long");
                 return -EFBIG;
@@ -96,7 +105,7 @@ static int result(struct http_once *x, CURLcode rc, const char *error)
 int http_once(struct http_once *x)
 {
         char error[CURL_ERROR_SIZE] = "";
-        long status = 0;
+        struct once o = {.x = x};
         int err = -ENOMEM;
 
         http_init();
@@ -107,11 +116,10 @@ int http_once(struct http_once *x)
         CURL *e = curl_easy_init();
         struct curl_slist *headers = header_list(x->headers);
         if (e && headers && !buf_grow(&x->reply, HTTP_ONCE_MAX)) {
-                set_options(e, x, error);
+                set_options(e, &o, error);
                 curl_easy_setopt(e, CURLOPT_HTTPHEADER, headers);
-                err = result(x, curl_easy_perform(e), error);
-                curl_easy_getinfo(e, CURLINFO_RESPONSE_CODE, &status);
-                x->status = (int)status;
+                err = result(&o, curl_easy_perform(e), error);
+                x->status = o.head.status;
         }
         for (struct curl_slist *node = headers; node; node = node->next)
                 explicit_bzero(node->data, strlen(node->data));

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_heads.c: how a reply of HTTP begins: the status that a server gave, and no other. */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "store/http/http_once.h"
+#include "tests/lib/unit.h"
+#include "tests/store/event.h"
+#include "tests/store/fake.h"
+
+#include "base/banned.h"
+
+#define REST "ETag: \"e\"\r\nContent-Length: 0\r\n\r\n"
+
+static const struct {
+        const char *reply;
+        int err, once_err, status;
+} heads[] = {
+        {"HTTP/1.1 200 OK\r\n" REST, 0, 0, 200},
+        {"HTTP/1.1  200\r\n" REST, 0, 0, 200},
+        {"HTTP/1.1 100 Continue\r\nETag: \"no\"\r\n\r\nHTTP/1.1 200 OK\r\n" REST, 0, 0, 200},
+        /* libcurl takes the first line for a 200. */
+        {"HTTp/1.1 503 Slow Down\r\n" REST, -ETIMEDOUT, -ECONNRESET, 0},
+        {"http/1.1 403 Forbidden\r\n" REST, -ETIMEDOUT, -ECONNRESET, 0},
+        /* A header that looks like a status is a header. */
+        {"HTTP/1.1 403 Forbidden\r\nHTTP/1.1 200 OK: so\r\n" REST, -EACCES, 0, 403},
+        {"HTTP/1.1 200 OK\r\nHTTP/1.1 403 Forbidden: so\r\n" REST, 0, 0, 200},
+};
+
+static void answer(void *arg, struct fake_req *rq)
+{
+        const char *reply = arg;
+
+        rq->close = true;
+        if (fake_body(rq))
+                send(rq->fd, reply, strlen(reply), MSG_NOSIGNAL);
+}
+
+START_TEST(a_status_is_the_one_that_the_reply_begins_with)
+{
+        struct fake *f = fake_start(answer, (void *)heads[_i].reply);
+        struct store *s = fake_store(f, &(struct store_config){.deadline_ms = 300});
+        struct store_object obj;
+
+        ck_assert_int_eq(store_put_wait(s, "k", "x", 1, NULL, NULL, &obj), heads[_i].err);
+        if (!heads[_i].err)
+                ck_assert_str_eq(obj.etag, "\"e\"");
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+START_TEST(a_server_that_issues_credentials_has_the_status_of_its_first_line)
+{
+        CLEANUP(buf_release) struct buf none = BUF_INIT;
+        struct fake *f = fake_start(answer, (void *)heads[_i].reply);
+        struct http_once x = {.method = "GET",
+                              .url = fake_url(f),
+                              .headers = &none,
+                              .body = &none,
+                              .timeout_ms = 5000,
+                              .reply = BUF_INIT,
+                              .reply_headers = BUF_INIT};
+
+        ck_assert_int_eq(http_once(&x), heads[_i].once_err);
+        ck_assert_int_eq(x.status, heads[_i].status);
+        if (!heads[_i].once_err)
+                ck_assert_str_eq(http_once_header(&x.reply_headers, "etag"), "\"e\"");
+        buf_release(&x.reply);
+        buf_release(&x.reply_headers);
+        fake_stop(f);
+}
+END_TEST
+
+int main(void)
+{
+        Suite *suite = suite_create("heads");
+        TCase *t = tcase_create("heads");
+
+        tcase_add_loop_test(t, a_status_is_the_one_that_the_reply_begins_with, 0,
+                            sizeof heads / sizeof *heads);
+        tcase_add_loop_test(t, a_server_that_issues_credentials_has_the_status_of_its_first_line, 0,
+                            sizeof heads / sizeof *heads);
+        suite_add_tcase(suite, t);
+        return unit_main(suite);
+}
