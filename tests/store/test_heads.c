@@ -74,6 +74,30 @@ START_TEST(a_server_that_issues_credentials_has_the_status_of_its_first_line)
 }
 END_TEST
 
+/* The first header of the second reply is folded: it goes on with none. */
+static void answer_folded(void *arg, struct fake_req *rq)
+{
+        static const char *const replies[] = {"HTTP/1.1 200 OK\r\n" REST,
+                                              "HTTP/1.1 200 OK\r\n so: folded\r\n" REST};
+        const char *reply = replies[rq->n > 1];
+
+        (void)arg;
+        if (fake_body(rq))
+                send(rq->fd, reply, strlen(reply), MSG_NOSIGNAL);
+}
+
+START_TEST(a_folded_header_goes_on_with_no_header_of_another_reply)
+{
+        struct fake *f = fake_start(answer_folded, NULL);
+        struct store *s = fake_store(f, &(struct store_config){.deadline_ms = 300});
+
+        ck_assert_int_eq(store_put_wait(s, "k", "x", 1, NULL, NULL, NULL), 0);
+        ck_assert_int_eq(store_put_wait(s, "k", "x", 1, NULL, NULL, NULL), -ETIMEDOUT);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
 int main(void)
 {
         Suite *suite = suite_create("heads");
@@ -83,6 +107,7 @@ int main(void)
                             sizeof heads / sizeof *heads);
         tcase_add_loop_test(t, a_server_that_issues_credentials_has_the_status_of_its_first_line, 0,
                             sizeof heads / sizeof *heads);
+        tcase_add_test(t, a_folded_header_goes_on_with_no_header_of_another_reply);
         suite_add_tcase(suite, t);
         return unit_main(suite);
 }

@@ -42,6 +42,7 @@ struct http_slot {
         enum http_lane lane;
         uint64_t body_off;
         int cb_err;
+        bool used;   /* for an exchange */
         bool beside; /* begun although every place was taken */
         unsigned begun;
         int64_t begun_ms;
