@@ -6,21 +6,13 @@
 #include "tests/fuzz/store_ops.h"
 #include "base/banned.h"
 
-static enum store_way way(uint8_t letter)
-{
-        return letter == 'c'   ? STORE_UPLOAD_COMPOSE
-               : letter == 'r' ? STORE_UPLOAD_RESUMABLE
-               : letter == 'm' ? STORE_UPLOAD_MULTIPART
-                               : STORE_UPLOAD_AUTO;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
         const struct store_config cfg = {
                 .url = "gs://bucket/prefix",
                 .endpoint = "http://127.0.0.1:9000",
                 .anonymous = true,
-                .upload = way(n ? *p : 0),
+                .upload = store_ops_way(n ? *p : 0),
         };
 
         if (n)

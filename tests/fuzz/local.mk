@@ -6,6 +6,7 @@ fuzz_targets = \
 	%D%/fuzz_format \
 	%D%/fuzz_fuse \
 	%D%/fuzz_gs \
+	%D%/fuzz_http \
 	%D%/fuzz_image \
 	%D%/fuzz_json \
 	%D%/fuzz_results \
@@ -42,6 +43,10 @@ FUZZ_KEYS = -Wl,--wrap=cred_chain_open,--wrap=cred_chain_close,--wrap=cred_chain
 	-Wl,--wrap=cred_chain_forget,--wrap=cred_chain_renew,--wrap=cred_chain_why,--wrap=cred_chain_about,--wrap=cred_chain_file,--wrap=cred_chain_region \
 	-Wl,--wrap=cred_chain_endpoint,--wrap=cred_chain_ca_bundle,--wrap=cred_chain_fips \
 	-Wl,--wrap=cred_chain_dualstack,--wrap=cred_chain_sums_when_required
+# What script_socket.c stands in for, the door being the real one.
+FUZZ_SOCKET = -Wl,--wrap=http_open,--wrap=http_close,--wrap=http_submit \
+	-Wl,--wrap=curl_easy_setopt,--wrap=epoll_wait,--wrap=socket,--wrap=clock_gettime,--wrap=time,--wrap=getrandom \
+	-Wl,--wrap=pthread_create,--wrap=pthread_join
 fuzz_script = %D%/script_http.c %D%/script_door.c %D%/script_http.h
 
 %C%_fuzz_control_SOURCES = %D%/fuzz_control.c $(fuzz_common)
@@ -60,6 +65,11 @@ fuzz_script = %D%/script_http.c %D%/script_door.c %D%/script_http.h
 %C%_fuzz_gs_SOURCES = %D%/fuzz_gs.c %D%/script_cred.c %D%/store_ops.c %D%/store_ops.h $(fuzz_common) $(fuzz_script)
 %C%_fuzz_gs_LDFLAGS = $(fuzz_ldflags) $(FUZZ_SCRIPT) $(FUZZ_KEYS)
 %C%_fuzz_gs_LDADD = fs/store/libstore.la
+%C%_fuzz_http_SOURCES = %D%/fuzz_http.c %D%/script_cred.c %D%/script_http.h %D%/script_peer.c %D%/script_peer.h \
+	%D%/script_socket.c %D%/store_ops.c %D%/store_ops.h $(fuzz_common)
+%C%_fuzz_http_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS)
+%C%_fuzz_http_LDFLAGS = $(fuzz_ldflags) $(FUZZ_SOCKET) $(FUZZ_KEYS)
+%C%_fuzz_http_LDADD = fs/store/libstore.la $(CURL_LIBS)
 %C%_fuzz_image_SOURCES = %D%/fuzz_image.c $(fuzz_common)
 %C%_fuzz_image_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_image_LDADD = bench/libbench.la

@@ -153,6 +153,11 @@ void script_run(void)
         }
 }
 
+bool script_is_over(void)
+{
+        return !left;
+}
+
 int __wrap_http_open(const struct http_config *cfg, struct http **out, char *why, size_t nwhy)
 {
         static char door;

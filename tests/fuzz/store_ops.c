@@ -3,23 +3,24 @@
 #include "tests/fuzz/store_ops.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "store.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/script_http.h"
 #include "base/banned.h"
 
-enum { BODY = 4096 };
-static char bytes[BODY];
+enum { BODY = 4096, LONG_BODY = 64 << 10 };
+static char bytes[LONG_BODY];
 static const char version[] = "\"0123456789abcdef0123456789abcdef\"";
 
 /* One operation: how often its callback ran, and the upload that others go on with. */
 struct doing {
         unsigned called;
-        uint64_t got, asked;
+        uint64_t from, got, asked;
         struct store_upload *up;
 };
 
@@ -64,6 +65,10 @@ static void on_got(void *arg, int err, const struct store_got *got)
 
         once(d, err);
         if (!err != (got != NULL) || (got && got->bytes != d->got))
+                abort();
+        /* All that there is of what was asked for. */
+        uint64_t there = got && got->obj.size > d->from ? got->obj.size - d->from : 0;
+        if (got && d->got != (there < d->asked ? there : d->asked))
                 abort();
 }
 
@@ -114,6 +119,7 @@ static int get(struct store *s, struct doing *d, uint64_t off, uint64_t len, con
                                     .done = on_got,
                                     .arg = d};
         d->got = 0;
+        d->from = off;
         d->asked = len;
         return store_get(s, &g);
 }
@@ -130,9 +136,9 @@ static int delete_many(struct store *s, struct doing *d)
         return store_delete_many(s, keys, versions, 2, on_object, d);
 }
 
-static int put(struct store *s, struct doing *d, const struct store_cond *cond)
+static int put(struct store *s, struct doing *d, size_t n, const struct store_cond *cond)
 {
-        const struct store_body b = store_body_mem(bytes, BODY);
+        const struct store_body b = store_body_mem(bytes, n);
         struct store_meta m = {.missing = false};
 
         store_meta_add(&m, "mode", "33188");
@@ -179,9 +185,11 @@ static int start(struct store *s, struct doing *d, char c)
         case 'r':
                 return get(s, d, 100, 50, version);
         case 'w':
-                return put(s, d, NULL);
+                return put(s, d, BODY, NULL);
+        case 'W':
+                return put(s, d, LONG_BODY, NULL);
         case 'n':
-                return put(s, d, &absent);
+                return put(s, d, BODY, &absent);
         case 'd':
                 return store_delete(s, "dir/key", on_object, d);
         case 'D':
@@ -214,8 +222,28 @@ static int start(struct store *s, struct doing *d, char c)
         }
 }
 
+enum store_way store_ops_way(uint8_t letter)
+{
+        return letter == 'c'   ? STORE_UPLOAD_COMPOSE
+               : letter == 'r' ? STORE_UPLOAD_RESUMABLE
+               : letter == 'm' ? STORE_UPLOAD_MULTIPART
+                               : STORE_UPLOAD_AUTO;
+}
+
+/* The next descriptor there will be. */
+static int next_descriptor(void)
+{
+        int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+        if (fd < 0)
+                abort();
+        close(fd);
+        return fd;
+}
+
 void store_ops_run(const struct store_config *cfg, const uint8_t *p, size_t n)
 {
+        int before = next_descriptor();
         struct doing d = {.called = 0};
         struct store *s;
         char why[512];
@@ -225,13 +253,16 @@ void store_ops_run(const struct store_config *cfg, const uint8_t *p, size_t n)
         CLEANUP(freep) char *ops = fuzz_line(&p, &n);
 
         script_begin(p, n);
-        for (size_t i = 0; ops[i] && i < 8; i++) {
+        for (size_t i = 0; ops[i] && i < 8 && (!i || !script_is_over()); i++) {
                 d.called = 0;
                 int err = start(s, &d, ops[i]);
                 script_run();
                 if (d.called != !err)
                         abort();
         }
+        d.called = 0;
         store_upload_free(d.up);
         store_close(s);
+        if (d.called || next_descriptor() != before)
+                abort();
 }
