@@ -8,6 +8,7 @@
 #include "base/text/uri.h"
 #include "base/text/utf8.h"
 #include "store/http/http.h"
+#include "store/http/http_once.h"
 #include "store/http/retry.h"
 #include "tests/fuzz/fuzz.h"
 #include "base/banned.h"
@@ -38,6 +39,18 @@ static void decoded(const char *text)
                         abort();
 }
 
+/* However far away a date is, its wait is bounded. */
+static void retry_after(const char *value)
+{
+        static const char name[] = "retry-after";
+        CLEANUP(buf_release) struct buf b = BUF_INIT;
+
+        if (buf_add(&b, name, sizeof name) || buf_add(&b, value, strlen(value) + 1))
+                abort();
+        if (http_once_retry_after(&b) > 999999999)
+                abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
         while (n) {
@@ -57,6 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
                 if (!content_range_parse(line, &first, &last, &total) && total != UINT64_MAX &&
                     first <= last && last >= total)
                         abort();
+                retry_after(line);
                 sign_v4_parse_date(line, &when);
                 if (!sign_claim_parse(line, &claim))
                         sign_claim_release(&claim);

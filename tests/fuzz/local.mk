@@ -9,6 +9,7 @@ fuzz_targets = \
 	%D%/fuzz_http \
 	%D%/fuzz_image \
 	%D%/fuzz_json \
+	%D%/fuzz_otlp \
 	%D%/fuzz_results \
 	%D%/fuzz_s3 \
 	%D%/fuzz_sim \
@@ -76,6 +77,9 @@ fuzz_script = %D%/script_http.c %D%/script_door.c %D%/script_http.h
 %C%_fuzz_json_SOURCES = %D%/fuzz_json.c $(fuzz_common)
 %C%_fuzz_json_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_json_LDADD = fs/base/libbase.la
+%C%_fuzz_otlp_SOURCES = %D%/fuzz_otlp.c $(fuzz_common)
+%C%_fuzz_otlp_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_otlp_LDADD = fs/mount/libmount.la
 %C%_fuzz_results_SOURCES = %D%/fuzz_results.c $(fuzz_common)
 %C%_fuzz_results_LDFLAGS = $(fuzz_ldflags) -Wl,--wrap=plot_svg
 %C%_fuzz_results_LDADD = bench/libbench.la

@@ -16,7 +16,6 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/params.h"
-#include "base/text/json.h"
 #include "mount/control/metrics_text.h"
 #include "mount/control/otlp_headers.h"
 #include "mount/control/otlp_json.h"
@@ -59,22 +58,6 @@ static uint64_t wall_ns(void)
         return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* What a reply of 200 says all the same. */
-static void read_partial(const struct buf *reply, char *why, size_t nwhy)
-{
-        CLEANUP(json_freep) struct json *j = NULL;
-        char odd[128];
-
-        if (!reply->len || json_parse("reply", reply->p, reply->len, &j, odd, sizeof odd))
-                return;
-        const struct json *partial = json_get(j, "partialSuccess");
-        const char *said = json_string(json_get(partial, "errorMessage"), "");
-        const struct json *rejected = json_get(partial, "rejectedDataPoints");
-        if (*said || strtod(json_string(rejected, "0"), NULL) > 0 || json_number(rejected, 0) > 0)
-                snprintf(why, nwhy, "it did not take all: %s",
-                         *said ? said : "it does not say why");
-}
-
 /* "If the server disconnects without returning a response", or without this header, the client
  * backs off by itself (OTLP specification, "OTLP/HTTP Throttling"). */
 static uint64_t hold_of(const struct http_once *x)
@@ -100,7 +83,7 @@ static int post(struct otlp *o, const struct buf *body, unsigned timeout_ms, cha
         if (err) {
                 snprintf(why, nwhy, "%s", *x.error ? x.error : strerror(-err));
         } else if (x.status >= 200 && x.status < 300) {
-                read_partial(&x.reply, why, nwhy);
+                otlp_read_partial(&x.reply, why, nwhy);
                 rc = 0;
         } else {
                 bool denied = x.status == 401 || x.status == 403;

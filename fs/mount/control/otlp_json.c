@@ -6,9 +6,11 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/metrics.h"
 #include "base/text/json.h"
@@ -190,4 +192,19 @@ char *otlp_json(const struct metrics_label *labels, size_t n, uint64_t start_ns,
         for (int i = 0; i < REPLIES_COUNT; i++)
                 add_replies(list, i, &t);
         return json_print(root);
+}
+
+void otlp_read_partial(const struct buf *reply, char *why, size_t nwhy)
+{
+        CLEANUP(json_freep) struct json *j = NULL;
+        char odd[128];
+
+        if (!reply->len || json_parse("reply", reply->p, reply->len, &j, odd, sizeof odd))
+                return;
+        const struct json *partial = json_get(j, "partialSuccess");
+        const char *said = json_string(json_get(partial, "errorMessage"), "");
+        const struct json *rejected = json_get(partial, "rejectedDataPoints");
+        if (*said || strtod(json_string(rejected, "0"), NULL) > 0 || json_number(rejected, 0) > 0)
+                snprintf(why, nwhy, "it did not take all: %s",
+                         *said ? said : "it does not say why");
 }
