@@ -188,8 +188,8 @@ static int make_it(const char *device, const char *dir)
 
 static int usage(void)
 {
-        fprintf(stderr, "usage: ckptbench prepare-nvme --device DEVICE --mountpoint DIR [--yes]\n");
-        return 1;
+        return refuse("the device or the directory is missing: give ckptbench prepare-nvme "
+                      "--device DEVICE --mountpoint DIR [--yes]");
 }
 
 int prepare_nvme_main(int argc, char **argv)

@@ -62,7 +62,8 @@ int io_posix_top(const struct keys *k, const char *storage, const char **out, ch
         struct statfs fs;
 
         if (!*top) {
-                snprintf(why, nwhy, "storage=%s needs a directory: give %s=DIR", storage, key);
+                snprintf(why, nwhy, "storage=%s needs a directory: give %s=DIR%s", storage, key,
+                         !mount && *k->mount_path ? ", or storage=mount for mount.path" : "");
                 return -EINVAL;
         }
         int err = stat(top, &st) || statfs(top, &fs) ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;

@@ -433,7 +433,8 @@ int compare_main(int argc, char **argv)
         int rc = 1;
 
         if (argc != 3) {
-                fprintf(stderr, "usage: ckptbench compare FIRST SECOND\n");
+                fprintf(stderr, "ckptbench: two sides are compared: give ckptbench compare FIRST "
+                                "SECOND, each a run_results.json or a directory of some\n");
                 return 1;
         }
         if (!read_side(argv[1], &side[0]) && !read_side(argv[2], &side[1]))

@@ -255,7 +255,8 @@ int report_main(int argc, char **argv)
                         argv[n++] = argv[i];
         }
         if (!n || *argv[0] == '-') {
-                fprintf(stderr, "usage: ckptbench report DIR... [-o PAGE.html]\n");
+                fprintf(stderr, "ckptbench: no results are named: give ckptbench report DIR... "
+                                "[-o PAGE.html]\n");
                 return 1;
         }
         return make_report(argv, n, page);

@@ -49,8 +49,9 @@ static void fail(void *arg, const char *what, int err)
 {
         const struct load_job *j = arg;
         if (err != -ECANCELED)
-                run_error(j->run, "%s of %s: %s", what, j->k->file,
-                          j->timed.io && *j->timed.io->why ? j->timed.io->why : strerror(-err));
+                run_error(j->run, "%s of %s: %s%s", what, j->k->file,
+                          j->timed.io && *j->timed.io->why ? j->timed.io->why : strerror(-err),
+                          err == -ENOENT ? ": give the name of a file that is there" : "");
 }
 
 /* The reader's view of the storage. */
@@ -387,6 +388,13 @@ static int load_plan(const struct run *r, const struct keys *k, FILE *dry, char 
         if (!*k->file) {
                 snprintf(why, nwhy, "load needs a file: give file=NAME, below %s",
                          "path, mount.path or the uri");
+                return -EINVAL;
+        }
+        if (*k->file == '/') {
+                snprintf(why, nwhy,
+                         "file=%s is a name below path, mount.path or the uri: give it without "
+                         "what comes before",
+                         k->file);
                 return -EINVAL;
         }
         if (s->ops->flags & IO_EMPTY) {

@@ -18,7 +18,7 @@ int option_complain(const char *why)
 
 int option_bad(const char *option, const char *value, const char *remedy)
 {
-        fprintf(stderr, "storesim: --%s %s is out of bounds: %s\n", option, value, remedy);
+        fprintf(stderr, "storesim: --%s %s cannot be used: %s\n", option, value, remedy);
         return -EINVAL;
 }
 
@@ -115,8 +115,7 @@ int option_s3(struct s3_options *o, int opt, char *value)
         case OPT_OBJECT_LOCK:
                 o->object_lock = true;
                 return 0;
-        default:
-                fputs("storesim: see storesim --help for the options\n", stderr);
+        default: /* the caller has no other */
                 return -EINVAL;
         }
 }

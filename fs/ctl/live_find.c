@@ -104,6 +104,12 @@ static const struct live_mount *find(const struct live_mounts *m, const char *na
         return best;
 }
 
+/* Whether a slash was forgotten. */
+static bool looks_like_url(const char *name)
+{
+        return !strncmp(name, "s3:", 3) || !strncmp(name, "gs:", 3);
+}
+
 const struct live_mount *live_find(const struct ctl *c, const struct live_mounts *m)
 {
         if (!c->mount) {
@@ -127,6 +133,9 @@ const struct live_mount *live_find(const struct ctl *c, const struct live_mounts
                 fprintf(stderr, "ckptctl: %s %s\n", c->mount,
                         l.found ? "is mounted, but its daemon does not reply: it died, is stopped, "
                                   "or is another user's"
+                        : looks_like_url(c->mount)
+                                ? "is no mount of ckptfs, and names no bucket: see ckptctl list, "
+                                  "or give s3://BUCKET[/PREFIX] or gs://BUCKET[/PREFIX]"
                                 : "is no mount of ckptfs: see ckptctl list");
         return found;
 }

@@ -3,7 +3,7 @@
 # bad_input.sh: what is wrong is one line with cause and remedy, and nothing is made.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 82
+plan 86
 cd "$tmp" || exit 1
 
 # refused PATTERN arguments...: fails, one line on stderr that matches, no results
@@ -45,7 +45,9 @@ refused "none/model-rank_00000.pt: No such file" mlperf model.hidden=64 model.la
 	storage=disk path="$tmp" phase=load suffix=none drop=none
 refused "none/ckpt_0.ckpt/.metadata: No such file" lightning_multinode storage=disk path="$tmp" num_save_calls=0 suffix=none model.layers=1
 refused "none/.metadata: No such file" dcp_fsdp_load model=gpt-mini storage=disk path="$tmp" checkpoint.suffix=none/
-refused "none.safetensors: No such file" load storage=disk path="$tmp" file=none.safetensors
+refused "none.safetensors: No such file or directory: give the name of a file that is there" load storage=disk path="$tmp" file=none.safetensors
+refused "file=$tmp/x is a name below path.*: give it without" load storage=disk path="$tmp" file="$tmp/x"
+refused "needs a directory: give path=DIR, or storage=mount for mount.path" load mount.path="$tmp" file=x
 refused "needs the directory that a save made: give checkpoint.suffix=" dcp_ddp_load storage=null
 refused "give suffix=" mlperf storage=disk path="$tmp" phase=load
 refused "give suffix=, or CKPT_RESTORE_PATH" lightning_multinode storage=disk path="$tmp" num_save_calls=0

@@ -143,4 +143,4 @@ mkdir -p torn/1
 echo '{"format": "other"}' >torn/1/run_results.json
 bench compare slow torn 2>err
 expect_eq "1 1" "$? $(grep -c 'is no result of a run' err)" "a file that is no result is said"
-expect_eq 1 "$(bench compare slow 2>&1 | grep -c '^usage: ckptbench compare FIRST SECOND')" "one side alone gets the usage"
+expect_eq 1 "$(bench compare slow 2>&1 | grep -c '^ckptbench: two sides are compared: give ckptbench compare FIRST SECOND')" "one side alone is refused with what to give"

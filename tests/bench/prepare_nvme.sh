@@ -18,7 +18,7 @@ refused() {
 	fi
 	expect_eq 1 "$(wc -l <err)" "the refusal is one line: $pattern"
 }
-refused "usage: ckptbench prepare-nvme" --device image
+refused "give ckptbench prepare-nvme --device DEVICE" --device image
 refused "image is no block device" --device image --mountpoint mnt --yes
 refused "/dev/null is no block device" --device /dev/null --mountpoint mnt --yes
 refused "none: No such file" --device none --mountpoint mnt --yes

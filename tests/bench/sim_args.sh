@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Bad arguments of the simulator: one line with cause and remedy, and nothing served.
 . "${srcdir:?}/tests/lib/tap.sh"
-plan 17
+plan 21
 
 refuses() {
 	name=$1 want=$2
@@ -22,6 +22,10 @@ b="--bucket bkt"
 {
 	refuses "no place for objects" 'give --data DIR or --null' $b
 	refuses "two places" 'give one' $b --null --data "$tmp/d"
+	refuses "an option that there is not" '^storesim: --colour=red is not an option.*see storesim --help' $b --null --colour=red
+	refuses "an option without its value" '^storesim: --listen is not an option, or lacks its value' $b --null --listen
+	refuses "an address without a port" 'no port: give ADDRESS:PORT' $b --null --listen 127.0.0.1
+	refuses "a number that is no port" 'no port: give ADDRESS:PORT' $b --null --listen 127.0.0.1:99999
 	refuses "no bucket" 'give --bucket' --null
 	refuses "a bad bucket" 'give 3 to 63' --null --bucket Up
 	refuses "a bad number" 'give 1 to 64' $b --null --threads 0

@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 let_users_mount || :
-plan 57
+plan 58
 start_store
 url=$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET/run
 export AWS_EC2_METADATA_DISABLED=true
@@ -223,6 +223,9 @@ check "the limit of open files of a mount that runs is its own" grep -q '^ok	lim
 expect_eq 0 "$(find "$mnt" -mindepth 1 -not -path "$mnt/run*" | wc -l)" "the mount shows nothing of the objects that were tried"
 timeout 60 "$builddir/ckptctl" doctor -o "control_dir=$tmp/control" "$tmp" >"$tmp/out" 2>"$tmp/err"
 expect_eq "1 1" "$? $(wc -l <"$tmp/err")" "a directory that is no mount is refused in one line"
+"$builddir/ckptctl" doctor s3:/bucket >"$tmp/out" 2>"$tmp/err"
+expect_eq "1 1 1" "$? $(wc -l <"$tmp/err") $(grep -c 'names no bucket.* or give s3://BUCKET' "$tmp/err")" \
+	"a URL that lacks a slash is refused with how it is written"
 umount_ckptfs
 store_stop
 

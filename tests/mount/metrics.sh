@@ -5,7 +5,7 @@
 need_fuse
 grep -q '^#define HAVE_LIBMICROHTTPD 1' "$builddir/config.h" || lacks deep "ckptfs is built without libmicrohttpd"
 command -v curl >/dev/null || skip_all "curl is not installed"
-plan 26
+plan 27
 start_store
 metrics="curl -sS --max-time 60 --noproxy 127.0.0.1"
 port() { sed -n 's/.*metrics are served at port //p' "$mount_log"; }
@@ -90,6 +90,7 @@ refused() {
 refused "a port that is taken" "metrics=${at#http://}" 'in use'
 refused "an address that is none" metrics=here:9469 'ADDRESS:PORT'
 refused "an address without a port" metrics=127.0.0.1 'ADDRESS:PORT'
+refused "a number that is no port" metrics=127.0.0.1:99999 'ADDRESS:PORT'
 refused "a label without a value" metrics=127.0.0.1:0,metrics_label=cluster NAME=VALUE
 refused "a label that there is" metrics=127.0.0.1:0,metrics_label=mount=x 'none of mount'
 mount_ckptfs "metrics=unix:$tmp/metrics"

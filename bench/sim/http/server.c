@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/mutex.h"
 #include "base/log.h"
+#include "base/text/digits.h"
 #include "bench/sim/http/conn.h"
 #include "base/banned.h"
 
@@ -299,9 +300,11 @@ static int open_listener(struct server *s, const char *listen_at, char *why, siz
         socklen_t len = sizeof bound;
         CLEANUP(freep) char *host = strdup(listen_at);
         char *colon = host ? strrchr(host, ':') : NULL, ip[64], port[8];
+        uint64_t number;
         int one = 1;
 
-        if (!colon)
+        /* getaddrinfo() takes any number, and of one that is no port the lower bits. */
+        if (!colon || digits_parse(colon + 1, &number) || number > UINT16_MAX)
                 return say(why, nwhy, listen_at, "cannot be used", "no port", -EINVAL);
         *colon = 0;
         int rc = getaddrinfo(host, colon + 1, &hints, &found);

@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/control/control_proto.h"
 #include "base/log.h"
+#include "base/text/digits.h"
 #include "mount/control/metrics_text.h"
 #include "mount/core/mount.h"
 #include "mount/core/stats_log.h"
@@ -80,6 +81,7 @@ static int listen_address(const char *text)
         CLEANUP(freep) char *host = strdup(text);
         char *port = host ? strrchr(host, ':') : NULL, *name = host;
         struct addrinfo *at = NULL;
+        uint64_t number;
 
         if (!host)
                 return -ENOMEM;
@@ -91,7 +93,9 @@ static int listen_address(const char *text)
                 host[n - 1] = 0;
                 name++;
         }
-        if (!*port || getaddrinfo(name, port, &hints, &at))
+        /* getaddrinfo() takes any number, and of one that is no port the lower bits. */
+        if (digits_parse(port, &number) || number > UINT16_MAX ||
+            getaddrinfo(name, port, &hints, &at))
                 return -EINVAL;
         int fd = listen_inet(at);
         freeaddrinfo(at);
