@@ -63,20 +63,32 @@ static void add_title(struct buf *b, const struct plot *p, size_t s)
         buf_addf(b, "\" lc rgb \"%s\"", colours[s]);
 }
 
+/* The size of the figures above bars, so that none covers its neighbour's bar: five characters in
+ * the room of a bar, of which a plot has some 520 pixels. 0: there is no room that can be read. */
+static size_t figure_size(const struct plot *p)
+{
+        enum { ROOM = 520, MOST = 13, LEAST = 8 };
+        size_t bars = p->npoints * (p->nseries + 1), size = ROOM / (bars ? bars : 1) / 3;
+
+        return size > MOST ? MOST : size < LEAST ? 0 : size;
+}
+
 static void add_bars(struct buf *b, const struct plot *p)
 {
+        size_t size = p->kind == PLOT_BARS ? figure_size(p) : 0;
+
         for (size_t s = 0; s < p->nseries; s++) {
                 buf_adds(b, s ? ", '' " : "plot $d ");
                 buf_addf(b, "using %zu%s", s + 2, s ? "" : ":xtic(1)");
                 add_title(b, p, s);
         }
         /* the middle of bar s of a group that is nseries bars and one gap wide */
-        for (size_t s = 0; s < p->nseries && p->kind == PLOT_BARS; s++) {
+        for (size_t s = 0; s < p->nseries && size; s++) {
                 double at = ((double)s - ((double)p->nseries - 1) / 2) / ((double)p->nseries + 1);
                 buf_addf(b,
                          ", '' using ($0%+.4f):%zu:($%zu > 0 ? sprintf(\"%%.3g\", $%zu) : \"\") "
-                         "with labels offset 0,0.6 notitle",
-                         at, s + 2, s + 2, s + 2);
+                         "with labels offset 0,0.6 font \",%zu\" notitle",
+                         at, s + 2, s + 2, s + 2, size);
         }
         buf_addc(b, '\n');
 }

@@ -174,7 +174,7 @@ static void draw_head(struct screen *s, const struct look *now, const struct loo
              live_bytes(rate(now, then, "sent_bytes"), b));
         line(s, "read     %10s/s   received  %10s/s", live_bytes(rate(now, then, "read_bytes"), a),
              live_bytes(rate(now, then, "received_bytes"), b));
-        line(s, "requests %8.0f/s     again %.0f/s, failed %.0f/s, transfers %.0f of %.0f",
+        line(s, "requests %10.0f/s   again %.0f/s, failed %.0f/s, transfers %.0f of %.0f",
              rate(now, then, "requests"), rate(now, then, "retries"),
              rate(now, then, "request_errors"), metric(now, "transfers"),
              metric(now, "transfers_most"));
@@ -210,11 +210,15 @@ static void draw_files(struct screen *s, const struct look *now, const struct lo
                 return;
         put_line(s, "\033[7m", head, "\033[0m");
         for (size_t i = 0; i < n && s->used + 1 < s->height; i++) {
+                const char *state = v[i].l->v[FILE_STATE], *key = v[i].l->v[FILE_KEY];
                 double all = strtod(v[i].l->v[FILE_SIZE], NULL);
                 double sent = strtod(v[i].l->v[FILE_SENT], NULL);
-                line(s, "%-9s %10s %4.0f%% %10s/s  %s", v[i].l->v[FILE_STATE],
-                     live_bytes(all, size), all > 0 ? 100 * sent / all : 0,
-                     live_bytes(v[i].rate, fast), v[i].l->v[FILE_KEY]);
+                if (!strcmp(state, "durable") || !strcmp(state, "deleted")) /* sends nothing */
+                        line(s, "%-9s %10s %5s %12s  %s", state, live_bytes(all, size), "-", "-",
+                             key);
+                else
+                        line(s, "%-9s %10s %4.0f%% %10s/s  %s", state, live_bytes(all, size),
+                             all > 0 ? 100 * sent / all : 0, live_bytes(v[i].rate, fast), key);
         }
 }
 

@@ -3,7 +3,7 @@
 # report.sh: results become one page that needs no other file, with gnuplot and without.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 20
+plan 21
 cd "$tmp" || exit 1
 mkdir disk empty
 
@@ -72,3 +72,13 @@ expect_eq "0 0 yes" "$(grep -ciE '<(script|img)' evil.html) $(grep -ciE '<(scrip
 $(grep -q '&lt;script' evil.html && echo yes)" "no text of the results is a part of the page"
 expect_eq "yes 0" "$(grep -q 'touch done' scripts && echo yes) $(grep -cE '`|^!|"touch' scripts)" \
 	"no text of the results is a command of gnuplot"
+
+mkdir many
+for n in 1 2 3 4 5 6; do cp -r two many/$n; done
+env REAL="$PATH" SCRIPTS="$tmp/many.scripts" PATH="$tmp/gnuplot:$PATH" "$builddir/ckptbench" report many -o many.html >many.out 2>&1
+check "figures stand above bars that have room for them, and above no others" awk '
+	/^\$d << /{ n = 0; data = 1; next }
+	/^END_OF_DATA/ { data = 0 }
+	data { n++ }
+	/^plot .* with labels / { few += n < 5; many += n > 10 }
+	END { exit !(few && !many) }' many.scripts

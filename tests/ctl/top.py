@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plays a terminal for `ckptctl top`: prints the screens it drew, one file each, and its exit status.
 
-usage: top.py FOLDER ROWSxCOLUMNS KEYS COMMAND...   (KEYS: after each key, or '=ROWSxCOLUMNS' that the terminal is
-resized to, the next screen is awaited)"""
+usage: top.py FOLDER ROWSxCOLUMNS KEYS COMMAND...   (KEYS: after each key, which may be none, or '=ROWSxCOLUMNS' that the
+terminal is resized to, the next screen is awaited)"""
 import fcntl, os, pty, re, select, signal, struct, sys, termios, time
 
 folder, size, keys, command = sys.argv[1], sys.argv[2], sys.argv[3].split(","), sys.argv[4:]

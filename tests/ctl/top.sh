@@ -3,7 +3,7 @@
 # top.sh: ckptctl top fills the screen of a terminal, whatever its size, and gives it back.
 . "${srcdir:?}/tests/lib/mount.sh"
 need_fuse
-plan 13
+plan 14
 start_store
 dir=$tmp/control
 mount_ckptfs "control_dir=$dir" part_size=5M
@@ -21,6 +21,7 @@ check "no line is wider than a terminal that was resized" test "$(widest 3)" -le
 check "the first line names the mount" grep -q "^$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET on $mnt, serving" "$tmp/screen0"
 check "files are counted" grep -q '^files    3 open, 2 for writing: 2 dirty' "$tmp/screen0"
 check "each open file has a line" grep -q '^dirty  *100 B .* b$' "$tmp/screen0"
+check "a file that is only read sends nothing, and is not 0 % sent" grep -q '^durable  *10 B  *-  *-  read$' "$tmp/screen0"
 check "the head of the list alone stands out" sh -c 'tr "\033" "@" <"$1" | grep -q "^@\[7mstate .*file *@\[0m@\[K"' sh "$tmp/screen0.raw"
 check "the last line has the keys" sh -c 'tail -n 1 "$1" | grep -q "^q quit"' sh "$tmp/screen0"
 expect_eq "rate size name" "$(cd "$tmp" && awk -F 'order: ' 'NF > 1 { split($2, w, " "); print w[1] }' screen0 screen1 screen2 | xargs)" \
