@@ -64,11 +64,12 @@ static void add_title(struct buf *b, const struct plot *p, size_t s)
 }
 
 /* The size of the figures above bars, so that none covers its neighbour's bar: five characters in
- * the room of a bar, of which a plot has some 520 pixels. 0: there is no room that can be read. */
+ * the room of a bar. A plot has some 520 pixels, half a group of which is free at either end.
+ * 0: there is no room for what can be read. */
 static size_t figure_size(const struct plot *p)
 {
         enum { ROOM = 520, MOST = 13, LEAST = 8 };
-        size_t bars = p->npoints * (p->nseries + 1), size = ROOM / (bars ? bars : 1) / 3;
+        size_t size = ROOM / ((p->npoints + 1) * (p->nseries + 1)) / 3;
 
         return size > MOST ? MOST : size < LEAST ? 0 : size;
 }
