@@ -4,7 +4,8 @@
 #   N.text   the command or the text
 #   N.shown  what the page shows as the command's output
 #   N.at     page and line
-# A page is in mdoc, or in Markdown, where each line of a block is a command of root.
+# A page is in mdoc, or in Markdown, where each line of a block is a command of root, and so is what a row of a table
+# has in backquotes and begins with ckptbench.
 
 function begin(kind, text) {
 	n++
@@ -59,6 +60,14 @@ markdown && /^    / { # a block of shell: more of the command before it, or the 
 	}
 	continues = s ~ /\\$/
 	next
+}
+markdown && /^\| / {
+	cells = split($0, cell, "`")
+	for (i = 2; i <= cells; i += 2)
+		if (cell[i] ~ /^ckptbench /) {
+			flush()
+			begin("root", cell[i])
+		}
 }
 markdown { continues = 0; next }
 /^\.Dl / { is_new = 1; line(plain(substr($0, 5))); next }

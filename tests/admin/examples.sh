@@ -3,14 +3,19 @@
 # examples.sh: every command that a manual page or the README shows apart is run as it stands, in order, on a machine of
 # its own: namespaces, a copy of this machine's Debian in which the build is installed, and the vendors' servers played
 # by storesim under their own names, with TLS. "#" stands for root and "$" for the user trainer. examples.plan says
-# what a page expects to be there before, and what cannot be run, and why.
+# what a page expects to be there before, and what cannot be run, and why. With $CKPTFS_DEBIAN, a Debian that has the
+# packages of the build, the machine is a copy of that one: tests/packages/packages.sh does so.
 [ -n "${CKPTFS_IN_NAMESPACE-}" ] || ! unshare -mpfn --propagation private --mount-proc true 2>/dev/null ||
 	exec env CKPTFS_IN_NAMESPACE=yes unshare -mpfn --kill-child --propagation private --mount-proc sh "$0"
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 let_users_mount || :
 [ -n "${CKPTFS_IN_NAMESPACE-}" ] || skip_all "no namespaces can be made"
-for tool in openssl ip setpriv useradd mpirun; do command -v $tool >/dev/null || skip_all "$tool is not installed"; done
+for tool in openssl ip; do command -v $tool >/dev/null || skip_all "$tool is not installed"; done
+# What the commands of the pages find on a machine, beside what the packages bring.
+for tool in setpriv useradd getfattr mpirun jq; do
+	chroot "${CKPTFS_DEBIAN:-/}" sh -c 'command -v "$0"' $tool >/dev/null || skip_all "$tool is not installed"
+done
 only=${CKPTFS_PAGES:-ckptfs.1 ckptfs.conf.5 ckptfs-credentials.7 mount.ckptfs.8 ckptctl.8 storesim.1 ckptbench.1 ckptfs-admin.7 README.md}
 plan_file=$srcdir/tests/admin/examples.plan
 # A mount of another test that stays here would outlive its umount there.
@@ -22,21 +27,26 @@ mkdir "$world"
 mount -t tmpfs tmpfs "$world"
 at_exit 'umount -R -l "$world"'
 mkdir "$world/installed" "$world/items" "$world/stores" "$world/certificates"
-mkdir "$world/probe" && mount -t overlay overlay -o "lowerdir=$world/installed:/,upperdir=$world/items,workdir=$world/stores" "$world/probe" 2>/dev/null ||
+# install_build: what `make install` puts in place, over this machine's Debian
+install_build() {
+	make -s -C "$builddir" install DESTDIR="$world/installed" >"$world/install.log" 2>&1 || { tail "$world/install.log"; exit 1; }
+	programs=$(dirname "$(find "$world/installed" -type f -name ckptfs -path '*/bin/*')")
+	programs=${programs#"$world/installed"}
+	# After an installation into another prefix make links, as mount.ckptfs(8) has it.
+	mkdir -p "$world/installed/usr/sbin"
+	for helper in mount.ckptfs mount.fuse.ckptfs; do
+		[ -e "$world/installed/usr/sbin/$helper" ] || ln -s "${programs%/bin}/sbin/$helper" "$world/installed/usr/sbin/$helper"
+	done
+	# Where a package puts the examples, too.
+	[ -e "$world/installed/usr/share/doc/ckptfs" ] || { mkdir -p "$world/installed/usr/share/doc" &&
+		ln -s "${programs%/bin}/share/doc/ckptfs" "$world/installed/usr/share/doc/ckptfs"; }
+}
+debian=$world/installed:/ programs=/usr/bin
+if [ -n "${CKPTFS_DEBIAN-}" ]; then debian=$CKPTFS_DEBIAN; else install_build; fi
+mkdir "$world/probe" && mount -t overlay overlay -o "lowerdir=$debian,upperdir=$world/items,workdir=$world/stores" "$world/probe" 2>/dev/null ||
 	skip_all "no file system can be laid over this one"
 umount "$world/probe"
 rm -rf "$world/stores" && mkdir "$world/stores"
-make -s -C "$builddir" install DESTDIR="$world/installed" >"$world/install.log" 2>&1 || { tail "$world/install.log"; exit 1; }
-programs=$(dirname "$(find "$world/installed" -type f -name ckptfs -path '*/bin/*')")
-programs=${programs#"$world/installed"}
-# After an installation into another prefix make links, as mount.ckptfs(8) has it.
-mkdir -p "$world/installed/usr/sbin"
-for helper in mount.ckptfs mount.fuse.ckptfs; do
-	[ -e "$world/installed/usr/sbin/$helper" ] || ln -s "${programs%/bin}/sbin/$helper" "$world/installed/usr/sbin/$helper"
-done
-# Where a package puts the examples, too.
-[ -e "$world/installed/usr/share/doc/ckptfs" ] || { mkdir -p "$world/installed/usr/share/doc" &&
-	ln -s "${programs%/bin}/share/doc/ckptfs" "$world/installed/usr/share/doc/ckptfs"; }
 ip link set lo up
 ip address add 169.254.169.254/32 dev lo
 # Ranks of MPI want a network beside the loopback device.
@@ -94,7 +104,7 @@ echo "127.0.0.1 $(uname -n)" >>"$world/hosts"
 machine() {
 	root=$world/machines/$1
 	mkdir -p "$root" "$root.upper" "$root.work"
-	mount -t overlay overlay -o "lowerdir=$world/installed:/,upperdir=$root.upper,workdir=$root.work" "$root"
+	mount -t overlay overlay -o "lowerdir=$debian,upperdir=$root.upper,workdir=$root.work" "$root"
 	for folder in tmp run root home mnt var/tmp; do mount -t tmpfs tmpfs "$root/$folder"; done
 	mount --rbind /dev "$root/dev"
 	mount -t proc proc "$root/proc"
@@ -102,6 +112,8 @@ machine() {
 	cat "$world/hosts" >"$root/etc/hosts"
 	cat "$world/certificates/system.pem" >"$root/etc/ssl/certs/ca-certificates.crt"
 	: >"$root/etc/fstab"
+	# What systemd makes at boot, and an engine of containers.
+	[ -e "$root/etc/mtab" ] || ln -s ../proc/self/mounts "$root/etc/mtab"
 	chroot "$root" useradd -m -s /bin/bash trainer
 	mkdir -p "$root/run/user/$(chroot "$root" id -u trainer)"
 	chroot "$root" sh -c 'chown trainer /run/user/*'
@@ -111,7 +123,7 @@ machine() {
 		printf '[default]\nregion = eu-west-1\n' >"$root$home/.aws/config"
 		chmod 600 "$root$home/.aws/credentials"
 	done
-	mkdir "$root/etc/ckptfs"
+	mkdir -p "$root/etc/ckptfs"
 	cat "$world/certificates/ca.pem" >"$root/etc/ssl/objects.pem"
 	printf '{"type": "service_account", "client_email": "ckptfs@project.iam.gserviceaccount.com", "private_key_id": "1", "private_key": "%s",
 		"token_uri": "https://oauth2.googleapis.com/oauth2/token"}' "$(awk '{ printf "%s\\n", $0 }' "$world/certificates/account.key")" \
@@ -200,7 +212,7 @@ run_item() {
 	kind=$(cat "$item.kind") command=$(cat "$item.text") mode=''
 	while IFS='	' read -r way detail; do
 		case $way in
-		before) (on_machine root "$detail") </dev/null || { echo "before it: $detail"; return 1; } ;;
+		before) [ "$mode" = absent ] || (on_machine root "$detail") </dev/null || { echo "before it: $detail"; return 1; } ;;
 		as) kind=$detail ;;
 		with) command=$(printf '%s' "$command" | sed "${detail%%: *}") ;;
 		into)
@@ -210,12 +222,14 @@ run_item() {
 			;;
 		shows | stays) run_on "$way" "$detail" || { cat "$item.out"; return 1; }; mode=done ;;
 		not) mode=done ;;
+		packaged) [ -n "${CKPTFS_DEBIAN-}" ] || mode=absent ;;
+		unpackaged) [ -z "${CKPTFS_DEBIAN-}" ] || mode=absent ;;
 		after) ;;
 		*) echo "the plan says '$way', which is nothing"; return 1 ;;
 		esac
 	done <"$item.ways"
 	case $mode$kind in
-	done*) ;;
+	done* | absent*) ;;
 	text) echo "neither run nor listed: say in examples.plan where it goes"; return 1 ;;
 	*)
 		(on_machine "$kind" "timeout 120 bash -c $(printf '%s' "$command" | sed "s/'/'\\\\''/g; 1s/^/'/; \$s/\$/'/")") >"$item.out" 2>"$item.err" </dev/null ||
@@ -223,6 +237,7 @@ run_item() {
 		;;
 	esac
 	[ ! -s "$item.shown" ] || { cat "$item.out" "$item.err" 2>/dev/null >"$item.all"; alike "$item.shown" "$item.all" || return 1; }
+	[ "$mode" != absent ] || return 0
 	while IFS='	' read -r way detail; do
 		[ "$way" != after ] || (on_machine root "$detail") </dev/null || { echo "after it: $detail"; return 1; }
 	done <"$item.ways"

@@ -12,4 +12,4 @@ ctl_tests = \
 	%D%/uploads.sh \
 	$(NULL)
 all_tests += $(ctl_tests)
-EXTRA_DIST += $(ctl_tests) %D%/top.py
+EXTRA_DIST += $(ctl_tests) %D%/top.py %D%/top_picture.py %D%/top_picture.sh

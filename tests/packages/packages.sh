@@ -11,7 +11,7 @@ for tool in autoreconf dpkg-buildpackage dh lintian mmdebstrap rpmbuild pkg-conf
 done
 grep -q bookworm /etc/os-release || lacks packages "this is not Debian 12"
 need_fuse
-plan 37
+plan 39
 root=$tmp/root debs=$tmp/new
 version=$(sed -n 's/^AC_INIT(\[ckptfs\], \[\([^]]*\)\].*/\1/p' "$srcdir/configure.ac")
 
@@ -113,6 +113,17 @@ for file in lib/systemd/system/ckptfs@.service usr/share/doc/ckptfs/examples/fst
 	usr/share/bash-completion/completions/mount.ckptfs usr/share/man/man7/ckptfs-admin.7.gz; do
 	check "/$file is installed" test -e "$root/$file"
 done
+
+# The pages are followed on a machine that has the packages, and what their commands want beside.
+check "apt installs what the pages name beside them" within "apt-get install -y attr ca-certificates jq openmpi-bin"
+examples() {
+	CKPTFS_DEBIAN=$root sh "$srcdir/tests/admin/examples.sh" >"$tmp/examples"
+	examples_rc=$?
+	grep -v '^ok ' "$tmp/examples"
+	return $examples_rc
+}
+name="each command of the pages does what they say where the packages are installed"
+if command -v openssl ip >/dev/null; then check "$name" examples; else skip "$name" "openssl or ip is not installed"; fi
 
 # The example is what the header and the description for pkg-config say, with the compiler of this machine.
 arch=$(dpkg-architecture -q DEB_HOST_MULTIARCH)
