@@ -88,20 +88,35 @@ static uint64_t on_this_machine(const struct run *r, uint64_t bytes)
         return (uint64_t)((double)bytes * part);
 }
 
-const char *bytes_text(uint64_t bytes, char out[BYTES_TEXT])
+/* Three digits of `n`, and the unit of them: the first is a thousand, each further one as many of
+ * the one before. */
+static void three_digits(uint64_t n, const char *const *units, size_t nunits, char out[BYTES_TEXT])
 {
-        static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
-        double v = (double)bytes / 1e3;
+        double v = (double)n / 1e3;
         size_t i = 0;
 
-        if (!bytes)
-                return "none";
-
-        while (v >= 999.5 && i + 1 < sizeof units / sizeof *units) {
+        while (v >= 999.5 && i + 1 < nunits) {
                 v /= 1e3;
                 i++;
         }
         snprintf(out, BYTES_TEXT, "%.*f %s", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, units[i]);
+}
+
+const char *bytes_text(uint64_t bytes, char out[BYTES_TEXT])
+{
+        static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
+
+        if (!bytes)
+                return "none";
+        three_digits(bytes, units, sizeof units / sizeof *units, out);
+        return out;
+}
+
+const char *count_text(uint64_t n, char out[BYTES_TEXT])
+{
+        static const char *const units[] = {"thousand", "million", "billion", "trillion"};
+
+        three_digits(n, units, sizeof units / sizeof *units, out);
         return out;
 }
 

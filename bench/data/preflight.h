@@ -26,6 +26,9 @@ struct preflight {
 enum { BYTES_TEXT = 24 };
 const char *bytes_text(uint64_t bytes, char out[BYTES_TEXT]);
 
+/* The same of what is counted: "89.9 million", "1.01 trillion". Returns `out`. */
+const char *count_text(uint64_t n, char out[BYTES_TEXT]);
+
 /* Asks whether storage, memory and disk are there for it: a directory that is none, a mount that is
  * none, memory of this machine's ranks, free room of `path`. With `dry` says the needs there. Keeps
  * them in r->preflight. 0, or a negative errno with one line in `why` (-ENOMEM, -ENOSPC: does not

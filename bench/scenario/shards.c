@@ -41,16 +41,16 @@ struct shards {
 static void say_plan(const struct run *r, const struct keys *k, const struct model *m, FILE *to)
 {
         uint64_t bytes = model_params(m) * model_param_bytes(m, k->optimizer);
-        char size[BYTES_TEXT];
+        char size[BYTES_TEXT], count[BYTES_TEXT];
 
         fprintf(to,
-                "would %s on %s: %s, %u layers, %.4g M parameters, %s in %llu tensors, %u "
+                "would %s on %s: %s, %u layers, %s parameters, %s in %llu tensors, %u "
                 "rank%s, "
                 "%llu epoch%s, files SUFFIX/" NAME_FORMAT "\n",
                 k->phase == PHASE_LOAD   ? "load and verify"
                 : k->phase == PHASE_SAVE ? "save and keep"
                                          : "save, load and verify",
-                k->storage, m->name, m->layers, (double)model_params(m) / 1e6,
+                k->storage, m->name, m->layers, count_text(model_params(m), count),
                 bytes_text(bytes, size), (unsigned long long)model_ntensors(m), r->coll->ranks,
                 r->coll->ranks > 1 ? "s" : "", (unsigned long long)k->epochs,
                 k->epochs > 1 ? "s" : "", (size_t)0, 0U, r->coll->ranks, formats[k->format].ending);

@@ -3,7 +3,7 @@
 # bad_input.sh: what is wrong is one line with cause and remedy, and nothing is made.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 86
+plan 87
 cd "$tmp" || exit 1
 
 # refused PATTERN arguments...: fails, one line on stderr that matches, no results
@@ -71,3 +71,6 @@ check "help keys lists every key" sh -c '"$1" help keys | grep -q "null.slow_ran
 bench shards --dry-run size=8GiB storage=null >dry 2>&1
 expect_eq 0 $? "--dry-run says what would be done"
 check "--dry-run tells model and size" grep -q 'gpt-large, 25 layers.* 8.6' dry
+expect_eq "89.9 million,6.89 billion,1.01 trillion" \
+	"$(bench shards --dry-run storage=null model=gpt-small,L7b,gpt-1t hold=off 2>&1 | sed -n 's/.* layers, \(.*\) parameters, .*/\1/p' | paste -sd ,)" \
+	"--dry-run counts the parameters of a model as people do"
