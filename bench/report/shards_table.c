@@ -199,31 +199,45 @@ static const char *in_words(const char *said)
         return said;
 }
 
+/* Where the saves are, and whether they stay there. */
+static void place_note(const struct json *job, char *out, size_t n)
+{
+        const struct json *metrics = json_get(job, "metrics");
+        const char *suffix = json_string(json_get(json_get(job, "setup"), "suffix"), "");
+        bool saved = json_get(metrics, "save") != NULL, loaded = json_get(metrics, "load") != NULL;
+        bool stay = saved && (!loaded || json_bool(job_key(job, "keep"), false));
+
+        if (*suffix)
+                snprintf(out, n, stay ? "; the saves stay in %s" : "; suffix %s", suffix);
+}
+
 void shards_note(const struct json *job, char *out, size_t n)
 {
         const struct json *setup = json_get(job, "setup");
         const struct json *restore = json_get(job, "restore");
         const char *error = json_string(json_get(job, "error"), NULL);
         const struct json *sync = json_get(setup, "fsync");
-        const char *suffix = json_string(json_get(setup, "suffix"), "");
         const char *verified = json_string(json_get(setup, "verified"), "?");
-        char fetched[64] = "", counted[160] = "";
+        const bool loaded = json_get(json_get(job, "metrics"), "load") != NULL;
+        char fetched[64] = "", counted[160] = "", place[160] = "";
 
         if (restore)
                 snprintf(fetched, sizeof fetched, "; fetched %.2f times what is unique",
                          json_number(json_get(restore, "fetched_over_unique"), 0));
         counted_note(job, counted, sizeof counted);
+        place_note(job, place, sizeof place);
         if (error)
                 snprintf(out, n, "failed: %s", error);
         else
-                snprintf(out, n, "data %s; %s%s; page cache %s%s%s%s%s%s",
+                snprintf(out, n, "data %s; %s%s%s%s%s%s%s%s",
                          in_words(json_string(json_get(setup, "data_made"), "?")),
                          strcmp(verified, "no") ? "verified: " : "", in_words(verified),
-                         json_string(json_get(setup, "page_cache"), "?"),
+                         loaded ? "; page cache " : "",
+                         loaded ? json_string(json_get(setup, "page_cache"), "?") : "",
                          !sync                    ? ""
                          : json_bool(sync, false) ? "; saves end with fsync"
                                                   : "; saves end without fsync",
-                         *suffix ? "; suffix " : "", suffix, fetched, counted);
+                         place, fetched, counted);
 }
 
 void shards_headline(const struct json *jobs, char *out, size_t n)

@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 62
+plan 63
 cd "$tmp" || exit 1
 format=$(image_format)
 mkdir disk mnt
@@ -35,6 +35,7 @@ refused() {
 }
 
 read_ok "samples are read from a directory" disk dataset=$images path=disk epochs=2
+read_ok "samples are read where path= is the dataset itself" whole path=disk/$images/
 expect_eq "180 90 iterable" "$(result disk .metrics.samples) $(result disk .setup.objects) $(result disk .setup.access)" \
 	"each sample is read once an epoch"
 check "the results have the Python suite's figures" jq -e '.job_results[0] | (.metrics.epoch_durations_s | length == 2)

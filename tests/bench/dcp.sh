@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 18
+plan 19
 cd "$tmp" || exit 1
 mkdir disk conf
 
@@ -27,6 +27,8 @@ expect_eq "every timed byte, after the clock" \
 bench dcp_ddp_save $keys --legacy-names thread_count=1,2 out=names >names.out
 expect_eq "0 results_gpt-mini_gloo_1_1_disk.json results_gpt-mini_gloo_1_2_disk.json" \
 	"$? $(cd names/*/* && echo */results_* | sed 's|./||g')" "results have the older suite's names too"
+expect_eq "2 0" "$(grep -c 'not read back; .*; the saves stay in ' names.out) $(grep -c 'page cache' names.out)" \
+	"saves that stay are told, and no page cache that no load met"
 expect_eq "done params:   thread_count: ['1', '2']" \
 	"$(cd names/*/* && echo "$(tail -n 1 0/benchmark.log | sed 's/^\[.*\]\[dcp_ddp_save\]\[INFO\] - //')" "$(grep -e params: -e thread multirun.yaml | tr '\n' ' ' | sed 's/ $//')")" \
 	"what was swept stands beside the results"

@@ -135,8 +135,8 @@ static int drop_cache(struct dataset_job *j)
         if (drop == DROP_CACHES && !c->host_rank)
                 err = timed_drop_machine();
         if (err)
-                run_error(j->run, "drop: %s: %s: give drop=none", sample_source_text(j->place),
-                          strerror(-err));
+                run_error(j->run, "the page cache of %s cannot be dropped: %s: give drop=none",
+                          sample_source_text(j->place), strerror(-err));
         j->dropped = "before each epoch";
         return coll_agree(c, err);
 }

@@ -93,7 +93,11 @@ static int open_directory(struct sample_source *p, const struct keys *k, const c
 
         if (err)
                 return err;
-        if (snprintf(p->text, sizeof p->text, "%s/%s/", top, name) >= (int)sizeof p->text)
+        size_t len = strlen(top);
+        while (len > 1 && top[len - 1] == '/')
+                len--;
+        if (snprintf(p->text, sizeof p->text, "%.*s%s%s/", (int)len, top, *name ? "/" : "", name) >=
+            (int)sizeof p->text)
                 err = -ENAMETOOLONG;
         if (!err && make)
                 err = run_make_dirs(p->text);
@@ -213,12 +217,13 @@ static int list_bucket(struct sample_source *p, struct listing *to)
 static int list_directory(struct sample_source *p, struct listing *to)
 {
         char *const top[] = {p->text, NULL};
-        size_t skip = strlen(p->text) + 1;
+        size_t skip = strlen(p->text);
         int err = 0;
         FTS *f = fts_open(top, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
 
         if (!f)
                 return -errno;
+        skip += p->text[skip - 1] != '/'; /* as of the root of all */
         for (FTSENT *e; !err && (e = fts_read(f));) {
                 if (e->fts_info == FTS_F)
                         add(to, e->fts_path + skip, (uint64_t)e->fts_statp->st_size);
