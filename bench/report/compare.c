@@ -157,7 +157,10 @@ static int read_side(const char *arg, struct side *s)
                 globfree(&g);
         }
         if (!err && !s->n) {
-                fprintf(stderr, "ckptbench: %s: no run is there: name a run_results.json\n", arg);
+                fprintf(stderr,
+                        "ckptbench: %s: no run is there: name a run_results.json, or "
+                        "a directory of some\n",
+                        arg);
                 return -ENOENT;
         }
         qsort(s->v, s->n, sizeof s->v[0], by_time);
