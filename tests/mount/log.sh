@@ -3,7 +3,7 @@
 # log.sh: where the log goes, what its lines are, and what SIGHUP changes in a mount that runs.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 22
+plan 24
 start_store
 cd "$tmp" || exit 1
 mkdir "$mnt"
@@ -31,6 +31,17 @@ hup
 check "SIGHUP opens the file anew" wait_for 30 told 1 'SIGHUP: the log is opened anew' one.log
 expect_eq 0 "$(grep -c SIGHUP old.log)" "the file that was moved away gets no more lines"
 check "the mount goes on" sh -c 'echo right >"$1/f" && grep -q right "$1/f"' sh "$mnt"
+
+# The sample signals every ckptfs of the machine, here this one.
+sed "s|^/var/log/ckptfs/.*{|$tmp/one.log {|; s/pkill -HUP -x ckptfs/kill -HUP $pid/" "$srcdir/conf/ckptfs.logrotate" >rotate.conf
+expect_eq "ckptfs 1" "$(cat "/proc/$pid/comm") $(grep -c "kill -HUP $pid" rotate.conf)" "the sample for logrotate signals the daemon by its name"
+if command -v logrotate >/dev/null; then
+	logrotate -s rotated -f rotate.conf
+	check "logrotate moves the log away, and the mount writes another" \
+		wait_for 30 sh -c 'grep -q "is opened anew" one.log && grep -q "is opened anew" one.log.1'
+else
+	skip "logrotate moves the log away, and the mount writes another" "logrotate is not installed"
+fi
 
 echo 'log_level: debug' >options.yaml
 hup
