@@ -163,8 +163,7 @@ static int canonical_request(struct buf *b, const struct sign_request *req,
         return buf_addf(b, "\n%s", req->payload_hash);
 }
 
-/* --- the key of the day ------------------------------------------------------------------------
- */
+/* --- the key of the day --- */
 
 void sign_cache_init(struct sign_cache *c)
 {
@@ -233,8 +232,7 @@ static int signing_key(const struct scope *s, uint8_t key[SHA256_LEN])
         return err;
 }
 
-/* --- the signature -----------------------------------------------------------------------------
- */
+/* --- the signature --- */
 
 /* The signature of the request with these headers, in hexadecimal. The day begins `date`. */
 static int compute(const struct scope *s, const struct sign_request *req,

@@ -142,8 +142,7 @@ int xml_escape(struct buf *b, const char *text)
         return buf_add(b, text, (size_t)(s - text));
 }
 
-/* --- characters that XML does not have ----------------------------------------------------------
- */
+/* --- characters that XML does not have --- */
 
 static const char odd_head[] =
         "\xef\xbf"; /* of U+FFFE and U+FFFF; their last bytes are the least: */

@@ -130,7 +130,7 @@ static bool lookup_waits(struct lookup *l)
         return true;
 }
 
-/* --- for who was sent back (heir.h): the version that is to be opened */
+/* --- for who was sent back (heir.h): the version that is to be opened --- */
 
 static void lookup_idle(struct waiter *w)
 {

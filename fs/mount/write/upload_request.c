@@ -789,20 +789,6 @@ static void aborted_locked(const struct wfile *f, struct upload_request *t, int 
                 store_upload_free(up);
 }
 
-/* The store took so many bytes more. */
-static void add_sent_locked(struct wfile *f, uint64_t n) REQUIRES(&f->mtx)
-{
-        struct recent *r = &f->locked.recent;
-        int64_t second = wfile_now_ns() / SECOND_NS;
-        int i = (int)(second % RECENT_S);
-
-        if (r->second[i] != second)
-                r->bytes[i] = 0;
-        r->second[i] = second;
-        r->bytes[i] += n;
-        f->locked.sent += n;
-}
-
 static bool is_same(const char *a, const char *b)
 {
         return a && b ? !strcmp(a, b) : a == b;
@@ -849,8 +835,9 @@ static void ended_locked(struct wfile *f, struct outcome *out, struct upload_req
                 key_came_locked(f, out, t);
         if (t->kind == REQUEST_PART && !err)
                 upload_part_sent(&f->locked.parts, t->part->no);
-        if (!err)
-                add_sent_locked(f, t->part ? t->part->len : t->kind == REQUEST_COPY ? t->len : 0);
+        uint64_t sent = err ? 0 : t->part ? t->part->len : t->kind == REQUEST_COPY ? t->len : 0;
+        recent_add(&f->locked.recent, sent);
+        f->locked.sent += sent;
         commit_request_ended_locked(f, out, t, err, obj);
 }
 

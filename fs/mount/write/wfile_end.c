@@ -226,6 +226,19 @@ enum wfile_state wfile_state(struct wfile *f)
         return state;
 }
 
+#define SECOND_NS INT64_C(1000000000)
+
+void recent_add(struct recent *r, uint64_t n)
+{
+        int64_t second = wfile_now_ns() / SECOND_NS;
+        int i = (int)(second % RECENT_S);
+
+        if (r->second[i] != second)
+                r->bytes[i] = 0;
+        r->second[i] = second;
+        r->bytes[i] += n;
+}
+
 /* Bytes a second in that time, or since the first request. */
 static uint64_t recent_rate_locked(struct wfile *f) REQUIRES(&f->mtx)
 {

@@ -158,7 +158,6 @@ struct upload_request {
 
 /* How much the store took in the last seconds. */
 enum { RECENT_S = 8 };
-#define SECOND_NS INT64_C(1000000000)
 struct recent {
         int64_t second[RECENT_S]; /* each place is of the last second that is its number's */
         uint64_t bytes[RECENT_S];
@@ -282,6 +281,10 @@ void wfile_clear_locked(struct wfile *f) REQUIRES(&f->mtx);
  * is here is bytes of that. */
 void wfile_reset_locked(struct wfile *f, struct outcome *out, uint64_t size, bool keep)
         REQUIRES(&f->mtx);
+
+/* --- wfile_end.c --- */
+/* The store took so many bytes more. */
+void recent_add(struct recent *r, uint64_t n);
 
 /* --- upload_part.c --- */
 /* The part that byte `pos` is in, made if need be. *end is where the bytes that belong to it, or

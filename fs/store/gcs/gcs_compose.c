@@ -201,9 +201,9 @@ static int step(struct store_kind *k, struct op *op)
         return gcs_send(k, op, &m);
 }
 
-/* --- sources of another storage class ---
- *
- * "The source objects must all reside in the same bucket and use the same storage class" (XML API,
+/* --- sources of another storage class --- */
+
+/* "The source objects must all reside in the same bucket and use the same storage class" (XML API,
  * "PUT Object - Compose"), which is that of the bucket where the request names none. Pieces have
  * it; a file that is appended to may have another, from who wrote it or by a lifecycle rule. It is
  * copied to a piece then, which gives it the bucket's. */
