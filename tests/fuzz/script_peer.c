@@ -66,8 +66,7 @@ int peer_connect(void)
         return fd[0];
 }
 
-/* --- the script --------------------------------------------------------------------------------
- */
+/* --- the script --- */
 
 /* Cuts the bytes up to the next line of "%%" off the script; the letter of that line. */
 static char next_piece(const uint8_t **p, size_t *n)
@@ -132,8 +131,7 @@ static void skip(void)
                 ;
 }
 
-/* --- connections --------------------------------------------------------------------------------
- */
+/* --- connections --- */
 
 static void drop(struct conn *c)
 {

@@ -72,8 +72,7 @@ static struct {
         uint64_t chance;
 } door = {.mtx = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
 
-/* --- time and chance ---------------------------------------------------------------------------
- */
+/* --- time and chance --- */
 
 /* The fuzzer's own clock is the real one. */
 static bool is_scripted(void)
@@ -106,8 +105,7 @@ ssize_t __wrap_getrandom(void *p, size_t n, unsigned flags)
         return (ssize_t)n;
 }
 
-/* --- sockets ------------------------------------------------------------------------------------
- */
+/* --- sockets --- */
 
 /* Small buffers cost less to make, and replies come in more pieces. */
 CURLcode __wrap_curl_easy_setopt(CURL *e, CURLoption option, ...)
@@ -153,8 +151,7 @@ int getpeername(int fd, __SOCKADDR_ARG to, socklen_t *n)
         return 0;
 }
 
-/* --- exchanges ----------------------------------------------------------------------------------
- */
+/* --- exchanges --- */
 
 /* What an exchange was to call; the door calls data() and done(), which look at what it does. */
 static struct watched {
@@ -234,8 +231,7 @@ int __wrap_http_submit(struct http *h, struct http_req *rq)
         return err;
 }
 
-/* --- the door's thread --------------------------------------------------------------------------
- */
+/* --- the door's thread --- */
 
 /* One thread for every door there is: to begin one takes a third of the time of an input. */
 static void *run_workers(void *arg)
@@ -326,8 +322,7 @@ int __wrap_epoll_wait(int epfd, struct epoll_event *ev, int most, int timeout_ms
         return n;
 }
 
-/* --- the target's -------------------------------------------------------------------------------
- */
+/* --- the target's --- */
 
 void script_begin(const uint8_t *p, size_t n)
 {

@@ -521,9 +521,8 @@ static int publish_error(struct upload_request *t, int err)
 /* Whether what was completed under the first name has left that. */
 static bool has_left(const struct upload_request *t, int err)
 {
-        if (t->kind == REQUEST_MOVE)
-                return !err && store_caps(t->file->env->store) & STORE_CAP_RENAME;
-        return t->kind == REQUEST_REMOVE && (!err || err == -ENOENT);
+        bool moves = t->kind == REQUEST_MOVE && store_caps(t->file->env->store) & STORE_CAP_RENAME;
+        return moves ? !err : t->kind == REQUEST_REMOVE && (!err || err == -ENOENT);
 }
 
 /* The store's reply to it. */
