@@ -74,6 +74,7 @@ static const struct {
         {{"400 InvalidArgument"}, -EIO, 1},
         {{"412 PreconditionFailed"}, -ESTALE, 1},
         {{"507 InsufficientStorage"}, -ENOSPC, 1},
+        {{"400 EntityTooLarge"}, -EFBIG, 1},
         {{"501 NotImplemented"}, -EOPNOTSUPP, 2}, /* once more without a checksum */
         {{"404 NoSuchBucket"}, -ENOENT, 1},
 };

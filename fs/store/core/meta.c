@@ -12,9 +12,9 @@
 static bool is_header(const char *name)
 {
         static const char *const headers[] = {
-                ":content-type",       ":cache-control",    ":content-disposition",
-                ":content-encoding",   ":content-language", ":x-amz-storage-class",
-                ":x-goog-custom-time",
+                ":content-type",        ":cache-control",      ":content-disposition",
+                ":content-encoding",    ":content-language",   ":expires",
+                ":x-amz-storage-class", ":x-goog-custom-time",
         };
         for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
                 if (!strcmp(name, headers[i]))

@@ -139,7 +139,8 @@ int gcs_xml_resource(struct op *op)
         const char *name, *value;
         for (size_t at = 0;
              op->rq.method == HTTP_HEAD && http_reply_next(&op->rq, &at, &name, &value);)
-                s3_keep_header(&op->obj.meta, name, value);
+                if (strcmp(name, "expires")) /* of the reply: objects have none there */
+                        s3_keep_header(&op->obj.meta, name, value);
         if (*op->obj.etag)
                 return 0;
         op->fault.status = op->rq.status;

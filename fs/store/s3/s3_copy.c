@@ -46,9 +46,8 @@ enum {
 /* The vendor's words: "The specified copy source is larger than the maximum allowable size". */
 static bool is_too_large(const struct op *op)
 {
-        return !strcmp(op->fault.code, "EntityTooLarge") ||
-               (!strcmp(op->fault.code, "InvalidRequest") &&
-                strstr(op->fault.message, "larger than"));
+        return !strcmp(op->fault.code, "InvalidRequest") &&
+               strstr(op->fault.message, "larger than");
 }
 
 static bool may_be_large(const struct store_kind *k, const struct op *op)

@@ -39,6 +39,7 @@ static const struct {
         {"NoSuchBucket", -ENOENT},
         {"NoSuchUpload", -ENOENT},
         {"KeyTooLongError", -ENAMETOOLONG},
+        {"EntityTooLarge", -EFBIG},
         {"BadDigest", OP_DAMAGED},
         {"InvalidDigest", OP_DAMAGED},
         {"XAmzContentChecksumMismatch", OP_DAMAGED},
