@@ -3,7 +3,7 @@
 # cli.sh: what is wrong is one line with cause and remedy, a failing status, and nothing mounted.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 111
+plan 112
 start_store --region eu-west-3
 cd "$tmp" || exit 1
 mkdir "$mnt"
@@ -160,7 +160,8 @@ check "too few descriptors for the socket of ckptctl are met" few_files
 check "the remedy is more descriptors" grep -q 'Too many open files: raise the limit' err
 check "-h prints the options" sh -c '"$1" -h | grep -q part_size=' sh "$builddir/ckptfs"
 expect_eq "$(ckptfs -h)" "$(ckptfs --help)" "--help prints the options, too"
-expect_eq "ckptfs" "$(ckptfs -V | cut -d' ' -f1)" "-V prints the version"
+expect_eq "ckptfs libcurl" "$(ckptfs -V | cut -d' ' -f1 | xargs)" "-V prints the version, and those of the libraries"
+check "-V names the library of TLS and libfuse" sh -c '"$1" -V | grep -q "SSL.*libfuse [0-9]"' sh "$builddir/ckptfs"
 mount_ckptfs region=eu-west-3
 check "-f stays in the foreground" kill -0 "$mount_pid"
 umount_ckptfs

@@ -112,6 +112,15 @@ static void bad_flag(char **argv, char *why)
                  optopt ? letter : argv[optind - 1]);
 }
 
+/* With the libraries that run, which a report of a defect needs. */
+static void print_version(void)
+{
+        char http[128];
+
+        store_http_library(http, sizeof http);
+        printf("ckptfs " PACKAGE_VERSION "\nlibcurl %s, libfuse %s\n", http, session_library());
+}
+
 static const char letters[] = "fo:c:Vh";
 
 /* Options of the file first, then those of the command line. 0, or -1 with `why`. */
@@ -159,7 +168,7 @@ static int parse(struct command *c, char *why)
                         params_help(stdout);
                         exit(EXIT_SUCCESS);
                 case 'V':
-                        puts("ckptfs " PACKAGE_VERSION);
+                        print_version();
                         exit(EXIT_SUCCESS);
                 case 'h':
                         fputs(usage, stdout);

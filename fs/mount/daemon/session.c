@@ -225,6 +225,11 @@ static int watch_replies(struct session *s)
         return s->m->requests ? fuse_session_custom_io(s->fuse, &io, fd) : -ENOMEM;
 }
 
+const char *session_library(void)
+{
+        return fuse_pkgversion();
+}
+
 int session_new(struct mount *m, struct session **out, char *why, size_t nwhy)
 {
         CLEANUP(args_release) struct fuse_args args = FUSE_ARGS_INIT(0, NULL);

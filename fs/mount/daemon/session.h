@@ -9,6 +9,9 @@
 struct mount;
 struct session;
 
+/* The version of libfuse that runs. */
+const char *session_library(void);
+
 /* Mounts on m->mountpoint, or takes m->handed. `m` must outlive the session. 0 or a negative errno
  * with one line in `why`. */
 int session_new(struct mount *m, struct session **out, char *why, size_t nwhy);
