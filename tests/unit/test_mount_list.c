@@ -61,6 +61,34 @@ START_TEST(a_mount_that_no_list_has_may_be_of_the_device)
 }
 END_TEST
 
+/* Whether process 1, whose namespace is the machine's, has a mount of that number. */
+static bool machine_has(unsigned long id)
+{
+        CLEANUP(fclosep) FILE *f = fopen("/proc/1/mountinfo", "re");
+        CLEANUP(freep) char *line = NULL;
+        size_t room = 0;
+
+        while (f && getline(&line, &room, f) > 0)
+                if (strtoul(line, NULL, 10) == id)
+                        return true;
+        return false;
+}
+
+START_TEST(a_daemon_with_a_namespace_of_its_own_knows_the_mounts_of_the_machine)
+{
+        dev_t dev;
+        unsigned long id = mount_of("/proc", &dev);
+
+        if (!machine_has(id) || unshare(CLONE_NEWNS))
+                return;
+        struct mount_list *right = mount_list_new(dev), *wrong = mount_list_new(makedev(0xfff, 1));
+        ck_assert(mount_list_has(right, getpid(), id));
+        ck_assert(!mount_list_has(wrong, getpid(), id)); /* one that no list has may be */
+        mount_list_free(right);
+        mount_list_free(wrong);
+}
+END_TEST
+
 /* The number of a mount that went is given to the next one that comes. */
 START_TEST(mounts_that_come_and_go_are_noticed)
 {
@@ -96,6 +124,7 @@ int main(void)
         TCase *t = tcase_create("mount_list");
         tcase_add_test(t, a_mount_is_of_its_device_and_of_no_other);
         tcase_add_test(t, a_mount_that_no_list_has_may_be_of_the_device);
+        tcase_add_test(t, a_daemon_with_a_namespace_of_its_own_knows_the_mounts_of_the_machine);
         tcase_add_test(t, mounts_that_come_and_go_are_noticed);
         suite_add_tcase(s, t);
         return unit_main(s);

@@ -14,12 +14,15 @@
 
 #include "base/banned.h"
 
-static const char own_mounts[] = "/proc/self/mountinfo";
+/* Namespaces whose lists are kept: the daemon's own; and the machine's, where the programs are if
+ * the daemon has one of its own, as a service of systemd may. */
+enum { LISTS = 2 };
+static const char *const paths[LISTS] = {"/proc/self/mountinfo", "/proc/1/mountinfo"};
 
-/* The daemon's own namespace. */
-struct own {
-        int fd;     /* of mountinfo; poll() tells that this has changed since the last one. -1: it
-                       cannot be had */
+struct list {
+        const char *path;
+        int fd;     /* of it; poll() tells that it has changed since the last one. -1: it cannot be
+                       had */
         bool known; /* the list is as the kernel said last */
         size_t n, max;
         struct entry {
@@ -28,10 +31,14 @@ struct own {
         } * v;
 };
 
+struct lists {
+        struct list v[LISTS];
+};
+
 struct mount_list {
         dev_t dev;
-        struct own *own; /* NULL while a thread uses it, which the kernel may hold up: others read
-                            the list of the process instead */
+        struct lists *kept; /* NULL while a thread uses them, which the kernel may hold up: others
+                               read the list of the process instead */
 };
 
 struct mount_list *mount_list_new(dev_t dev)
@@ -40,11 +47,14 @@ struct mount_list *mount_list_new(dev_t dev)
         if (!l)
                 return NULL;
         l->dev = dev;
-        l->own = calloc(1, sizeof *l->own);
-        if (l->own)
-                l->own->fd = open(own_mounts, O_RDONLY | O_CLOEXEC);
-        else
-                freep(&l);
+        l->kept = calloc(1, sizeof *l->kept);
+        if (!l->kept) {
+                free(l);
+                return NULL;
+        }
+        for (int i = 0; i < LISTS; i++)
+                l->kept->v[i] =
+                        (struct list){.path = paths[i], .fd = open(paths[i], O_RDONLY | O_CLOEXEC)};
         return l;
 }
 
@@ -52,9 +62,11 @@ void mount_list_free(struct mount_list *l)
 {
         if (!l)
                 return;
-        closep(&l->own->fd);
-        free(l->own->v);
-        free(l->own);
+        for (int i = 0; i < LISTS; i++) {
+                closep(&l->kept->v[i].fd);
+                free(l->kept->v[i].v);
+        }
+        free(l->kept);
         free(l);
 }
 
@@ -78,25 +90,25 @@ static bool has_changed(int fd)
 }
 
 /* Reads the list again if it changed. What cannot be read is not in it. */
-static void refresh(struct own *own, dev_t dev)
+static void refresh(struct list *list, dev_t dev)
 {
-        if (!has_changed(own->fd) && own->known)
+        if (!has_changed(list->fd) && list->known)
                 return;
-        CLEANUP(fclosep) FILE *f = fopen(own_mounts, "re");
+        CLEANUP(fclosep) FILE *f = fopen(list->path, "re");
         CLEANUP(freep) char *line = NULL;
         size_t room = 0;
         struct entry e;
         dev_t its;
 
-        own->n = 0;
-        own->known = f;
-        while (own->known && next_mount(f, &line, &room, &e.id, &its)) {
+        list->n = 0;
+        list->known = f;
+        while (list->known && next_mount(f, &line, &room, &e.id, &its)) {
                 e.matches = its == dev;
-                own->known = !GROW(own->v, own->n, own->max, 64);
-                if (own->known)
-                        own->v[own->n++] = e;
+                list->known = !GROW(list->v, list->n, list->max, 64);
+                if (list->known)
+                        list->v[list->n++] = e;
         }
-        own->known = own->known && !ferror(f);
+        list->known = list->known && !ferror(f);
 }
 
 static bool has_read(pid_t pid, unsigned long id, dev_t dev)
@@ -115,18 +127,27 @@ static bool has_read(pid_t pid, unsigned long id, dev_t dev)
         return true;
 }
 
+/* Whether the mount is in the list, and then whether it matches. */
+static bool look_up(const struct list *list, unsigned long id, bool *matches)
+{
+        for (size_t i = 0; i < list->n; i++)
+                if (list->v[i].id == id) {
+                        *matches = list->v[i].matches;
+                        return true;
+                }
+        return false;
+}
+
 bool mount_list_has(struct mount_list *l, pid_t pid, unsigned long id)
 {
-        struct own *own = __atomic_exchange_n(&l->own, NULL, __ATOMIC_ACQ_REL);
+        struct lists *kept = __atomic_exchange_n(&l->kept, NULL, __ATOMIC_ACQ_REL);
         bool known = false, matches = false;
 
-        if (own) {
-                refresh(own, l->dev);
-                for (size_t i = 0; i < own->n && !known; i++) {
-                        known = own->v[i].id == id;
-                        matches = own->v[i].matches;
-                }
-                __atomic_store_n(&l->own, own, __ATOMIC_RELEASE);
+        for (int i = 0; kept && i < LISTS && !known; i++) {
+                refresh(&kept->v[i], l->dev);
+                known = look_up(&kept->v[i], id, &matches);
         }
+        if (kept)
+                __atomic_store_n(&l->kept, kept, __ATOMIC_RELEASE);
         return known ? matches : has_read(pid, id, l->dev);
 }
