@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/text/utf8.h"
-#include "mount/tree/kept.h"
+#include "mount/tree/recent_nodes.h"
 #include "tests/lib/unit.h"
 
 #include "base/banned.h"
@@ -184,7 +184,7 @@ START_TEST(a_node_that_is_kept_stays_until_its_name_goes)
         f->orphan_key = strdup("copy");
         for (int i = 0; i < 2; i++) {
                 tree_pin_locked(f);
-                tree_keep_locked(t, f);
+                tree_add_recent_locked(t, f);
         }
         tree_unref_locked(t, f, 1); /* the kernel forgets it */
         ck_assert_ptr_eq(tree_find_locked(t, root, "f"), f);
@@ -203,10 +203,10 @@ START_TEST(a_node_that_is_kept_stays_until_many_others_are)
         char name[16];
 
         tree_lock(t);
-        for (int i = 0; i <= KEPT_MOST; i++) {
+        for (int i = 0; i <= RECENT_NODES_MOST; i++) {
                 const struct node_info info = version("1", 3);
                 snprintf(name, sizeof name, "%d", i);
-                tree_keep_locked(t, tree_enter_locked(t, root, name, &info));
+                tree_add_recent_locked(t, tree_enter_locked(t, root, name, &info));
         }
         ck_assert_ptr_null(tree_find_locked(t, root, "0"));
         ck_assert_ptr_nonnull(tree_find_locked(t, root, "1"));

@@ -162,7 +162,7 @@ static void take_locked(const struct lookup *l, struct node_info *info) REQUIRES
                 n->fresh_until = until < n->fresh_until ? until : n->fresh_until;
                 n->ahead = !l->waits;
         }
-        tree_keep_locked(m->tree, n); /* for who comes to look at it */
+        tree_add_recent_locked(m->tree, n); /* for who comes to look at it */
 }
 
 void prefetch_end(struct lookup *l, int err, struct node_info *info)

@@ -12,7 +12,7 @@
 #include "base/mutex.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "mount/tree/kept.h"
+#include "mount/tree/recent_nodes.h"
 #include "mount/tree/readdir_history.h"
 
 #include "base/banned.h"
@@ -32,8 +32,8 @@ struct tree {
         void (*drop)(void *arg, char *orphan_key);
         void *drop_arg;
         bool (*unpublished)(struct wfile *f);
-        struct kept kept;   /* with a reference each */
-        struct node *loose; /* not hashed, still referred to; linked by hash_next */
+        struct recent_nodes recent; /* with a reference each */
+        struct node *loose;         /* not hashed, still referred to; linked by hash_next */
 };
 
 static int64_t clock_ns(clockid_t id)
@@ -398,7 +398,7 @@ void tree_drop_name_locked(struct tree *t, struct node *dir, const char *name,
         if (n && n != but) {
                 n->unlinked = true;
                 tree_remove_locked(t, n);
-                tree_unref_locked(t, n, kept_take(&t->kept, n));
+                tree_unref_locked(t, n, recent_nodes_remove(&t->recent, n));
         }
 }
 
@@ -464,9 +464,9 @@ void tree_pin_locked(struct node *n) REQUIRES(tree_mutex)
         n->refs++;
 }
 
-void tree_keep_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex)
+void tree_add_recent_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex)
 {
-        tree_unref_locked(t, kept_add(&t->kept, n), 1);
+        tree_unref_locked(t, recent_nodes_add(&t->recent, n), 1);
 }
 
 void tree_unref_locked(struct tree *t, struct node *n, uint64_t count) REQUIRES(tree_mutex)

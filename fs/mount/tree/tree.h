@@ -202,9 +202,9 @@ void tree_note_passed_locked(struct tree *t, const char *key, bool gone) REQUIRE
 void tree_note_unknown_locked(struct node *dir, const char *name) REQUIRES(tree_mutex);
 
 void tree_pin_locked(struct node *n) REQUIRES(tree_mutex);
-/* Takes over one reference, so that the node stays for who will look at it: until KEPT_MOST others
- * have come, or the name goes. */
-void tree_keep_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex);
+/* Takes over one reference, so that the node stays for who will look at it: until RECENT_NODES_MOST
+ * others have come, or the name goes. */
+void tree_add_recent_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex);
 /* Drops `count` references; frees the node and its parents with the last. */
 void tree_unref_locked(struct tree *t, struct node *n, uint64_t count) REQUIRES(tree_mutex);
 
