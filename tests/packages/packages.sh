@@ -115,7 +115,7 @@ for file in lib/systemd/system/ckptfs@.service usr/share/doc/ckptfs/examples/fst
 done
 
 # The pages are followed on a machine that has the packages, and what their commands want beside.
-check "apt installs what the pages name beside them" within "apt-get install -y attr ca-certificates jq openmpi-bin"
+check "apt installs what the pages name beside them" within "apt-get install -y attr ca-certificates jq libopenblas0-pthread openmpi-bin"
 examples() {
 	CKPTFS_DEBIAN=$root sh "$srcdir/tests/admin/examples.sh" >"$tmp/examples"
 	examples_rc=$?
