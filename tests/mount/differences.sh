@@ -3,7 +3,7 @@
 # differences.sh: what ckptfs(1) says of the differences from a local disk, and of attributes.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 25
+plan 27
 start_store
 mount_ckptfs attr_ttl=0
 use_mount other
@@ -48,6 +48,16 @@ expect_eq "RWF_SYNC" "$(python_says 'f = os.open(m + "/rwf", os.O_CREAT | os.O_R
 os.pwritev(f, [b"RWF_SYNC"], 0, os.RWF_SYNC)
 # promise: sync.flags
 os.system(store_cat + " rwf")')" "a write with RWF_SYNC is published before the close"
+expect_eq "once, twice" "$(python_says 'f = os.open(m + "/rwfw", os.O_CREAT | os.O_WRONLY)
+os.pwritev(f, [b"once, "], 0, os.RWF_DSYNC)
+os.pwritev(f, [b"twice"], 6, os.RWF_SYNC)
+os.pwritev(f, [b"not yet"], 11, 0)
+# promise: sync.flags
+os.system(store_cat + " rwfw")')" "a write with RWF_SYNC by a descriptor that only writes is published before the close, and no other"
+expect_eq "direct" "$(python_says 'f = os.open(m + "/direct", os.O_CREAT | os.O_WRONLY | os.O_DIRECT | os.O_SYNC)
+os.write(f, b"direct")
+# promise: sync.flags
+os.system(store_cat + " direct")')" "a write of O_DIRECT and O_SYNC is published before the close"
 # promise: sync.flags
 expect_eq EOPNOTSUPP "$(python_says 'os.preadv(os.open(m + "/file", os.O_RDONLY), [bytearray(3)], 0, os.RWF_NOWAIT)')" \
 	"RWF_NOWAIT is refused"

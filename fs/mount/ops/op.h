@@ -91,6 +91,7 @@ struct handle {
         struct node *node;     /* pinned, until the last reference */
         struct node *shown;    /* pinned: the kernel's, when that has given way to `node` */
         bool reads;
+        bool direct;       /* past the page cache: the kernel leaves each write of O_SYNC to us */
         pid_t opener;      /* the process, when it may write, else 0 */
         atomic_bool got;   /* some process got a descriptor: it has asked something by it */
         enum read_way way; /* what it reads by; see op_read_cache.c, as for */
@@ -130,6 +131,9 @@ static inline struct handle *op_handle(const struct fuse_file_info *fi)
                 atomic_store_explicit(&h->got, true, memory_order_relaxed);
         return h;
 }
+
+/* op_flush.c: replies to a write of n bytes, which the file has, when they are published. */
+void op_publish_write(fuse_req_t req, struct handle *h, struct wfile *f, size_t n);
 
 /* Ends the files that the kernel will not release any more, since the mount ends. */
 void op_release_all(struct mount *m);

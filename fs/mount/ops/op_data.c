@@ -160,6 +160,7 @@ struct write_request {
         bool append;
         bool waited; /* for memory */
         bool mapped;
+        bool synced; /* the reply waits until the bytes are published */
         unsigned char few[];
 };
 
@@ -170,10 +171,15 @@ static void memory_free(struct waiter *waiter)
         free(w);
 }
 
+/* Whether the kernel, which syncs what goes through its page cache, leaves it to us. */
+static bool is_synced(const struct handle *h, const struct fuse_file_info *fi)
+{
+        return h->direct && fi->flags & O_DSYNC && !fi->writepage;
+}
+
 /* Replies to a write that was taken: at once, or when memory is below its mark again. */
 static void reply_taken(fuse_req_t req, struct mount *m, size_t n, bool waited)
 {
-        METRIC_ADD(written_bytes, n);
         if (!waited && pool_busy(m->pool)) {
                 struct write_request *w = malloc(sizeof *w);
                 if (w) {
@@ -208,7 +214,11 @@ static void end_deferred(const struct write_request *w, int err)
                 wfile_note_mapped(w->file);
         else
                 handle_wrote(w->m, w->h, fuse_req_ctx(w->req)->pid);
-        reply_taken(w->req, w->m, w->n, w->waited);
+        METRIC_ADD(written_bytes, w->n);
+        if (w->synced)
+                op_publish_write(w->req, w->h, w->file, w->n);
+        else
+                reply_taken(w->req, w->m, w->n, w->waited);
 }
 
 static void write_request_free(struct write_request *w)
@@ -268,6 +278,7 @@ static struct write_request *write_request_new(fuse_req_t req, struct mount *m, 
                 .pos = (uint64_t)off,
                 .append = is_append(fi),
                 .mapped = fi->writepage,
+                .synced = is_synced(h, fi),
         };
         return w;
 }
@@ -331,6 +342,10 @@ void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t 
                         wfile_note_mapped(h->file);
                 else
                         fd_owners_wrote(h->fd_owners, fuse_req_ctx(req)->pid);
-                reply_taken(req, m, b->size, false);
+                METRIC_ADD(written_bytes, b->size);
+                if (is_synced(h, fi))
+                        op_publish_write(req, h, h->file, b->size);
+                else
+                        reply_taken(req, m, b->size, false);
         }
 }

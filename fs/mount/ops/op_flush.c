@@ -34,19 +34,29 @@ struct publish {
         struct mount *m;
         struct handle *h; /* a reference: whoever waited may be gone before the end */
         struct wfile *file;
+        size_t written; /* bytes, if it is a write that waits, else 0 */
 };
+
+static void reply_published(fuse_req_t req, int err, size_t written)
+{
+        if (written && !err)
+                fuse_reply_write(req, written);
+        else
+                fuse_reply_err(req, -err);
+}
 
 static void published(struct waiter *w)
 {
         struct publish *p = CONTAINER_OF(w, struct publish, commit);
 
-        fuse_reply_err(p->req, -w->err);
+        reply_published(p->req, w->err, p->written);
         wfile_unref(p->file);
         handle_unref(p->m, p->h);
         free(p);
 }
 
-static struct publish *publish_new(fuse_req_t req, struct handle *h, struct wfile *f)
+static struct publish *publish_new(fuse_req_t req, struct handle *h, struct wfile *f,
+                                   size_t written)
 {
         struct publish *p = malloc(sizeof *p);
         if (p)
@@ -54,7 +64,8 @@ static struct publish *publish_new(fuse_req_t req, struct handle *h, struct wfil
                                       .req = req,
                                       .m = op_mount(req),
                                       .h = handle_ref(h),
-                                      .file = wfile_ref(f)};
+                                      .file = wfile_ref(f),
+                                      .written = written};
         else
                 fuse_reply_err(req, ENOMEM);
         return p;
@@ -64,7 +75,7 @@ static struct publish *publish_new(fuse_req_t req, struct handle *h, struct wfil
 static void publish_closed(struct op_close *c, bool killed)
 {
         struct mount *m = op_mount(c->req);
-        struct publish *p = publish_new(c->req, c->h, c->h->file);
+        struct publish *p = publish_new(c->req, c->h, c->h->file, 0);
 
         if (!p)
                 return;
@@ -174,23 +185,37 @@ static struct wfile *file_beside(struct mount *m, const struct handle *h, int *e
         return f;
 }
 
+/* The reply waits for what is not published yet. */
+static void sync_file(fuse_req_t req, struct handle *h, struct wfile *f, size_t written)
+{
+        struct wfile_user *u = h->file ? &h->user : NULL;
+
+        if (!wfile_owes(f, u)) {
+                reply_published(req, wfile_unsynced(f), written);
+                return;
+        }
+        struct publish *p = publish_new(req, h, f, written);
+        if (p)
+                wfile_commit(f, u, &p->commit);
+}
+
+void op_publish_write(fuse_req_t req, struct handle *h, struct wfile *f, size_t n)
+{
+        sync_file(req, h, f, n);
+}
+
 /* As on any file system, by whatever descriptor the file is synced. */
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
-        struct mount *m = op_mount(req);
         struct handle *h = op_handle(fi);
-        struct wfile_user *u = h->file ? &h->user : NULL;
         int err = 0;
-        struct wfile *f = h->file ? wfile_ref(h->file) : file_beside(m, h, &err);
+        struct wfile *f = h->file ? wfile_ref(h->file) : file_beside(op_mount(req), h, &err);
         (void)ino;
         (void)datasync;
 
-        if (!err && f && wfile_owes(f, u)) {
-                struct publish *p = publish_new(req, h, f);
-                if (p)
-                        wfile_commit(f, u, &p->commit);
-        } else {
-                fuse_reply_err(req, -(!err && f ? wfile_unsynced(f) : err));
-        }
+        if (!err && f)
+                sync_file(req, h, f, 0);
+        else
+                fuse_reply_err(req, -err);
         wfile_unref(f);
 }

@@ -155,6 +155,7 @@ static void opened(struct op_resize *r, int err)
         if (o->fi.flags & O_TRUNC && !o->creates)
                 attr_sync_touch(o->m, o->n, fuse_req_ctx(o->req)->uid);
         o->fi.fh = (uintptr_t)o->h;
+        o->h->direct = o->fi.direct_io;
         if (o->creates ? fuse_reply_create(o->req, &o->e, &o->fi) : fuse_reply_open(o->req, &o->fi))
                 give_back(o, true);
         opening_free(o);
@@ -171,7 +172,7 @@ static void cut_and_open(struct opening *o)
 }
 
 /* The handle writes too. Writes alone bypass the page cache: a request is then as large as the
- * program's write. But only behind the page cache does the kernel sync each write of O_SYNC. */
+ * program's write. But behind the page cache a write of O_SYNC is published once, not in pieces. */
 static int attach_file_locked(struct opening *o) REQUIRES(tree_mutex)
 {
         o->h->fd_owners = fd_owners_open(&o->n->fd_owners, o->h->opener);

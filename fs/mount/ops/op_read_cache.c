@@ -127,7 +127,7 @@ bool read_cache_bypass_locked(struct mount *m, struct node *n, struct handle *h,
                               bool anew) REQUIRES(tree_mutex)
 {
         int choice = m->params.read_cache;
-        /* Only behind the page cache does the kernel sync each write of O_SYNC. */
+        /* Behind the page cache a write of O_SYNC is published once, not in pieces. */
         bool can = m->maps_direct && (!(flags & O_DSYNC) || flags & O_DIRECT);
         bool past = can && choice != READ_CACHE_ALWAYS &&
                     (choice == READ_CACHE_NEVER || flags & O_DIRECT || suits_locked(m, n, h, anew));
