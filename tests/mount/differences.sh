@@ -53,7 +53,7 @@ os.pwritev(f, [b"once, "], 0, os.RWF_DSYNC)
 os.pwritev(f, [b"twice"], 6, os.RWF_SYNC)
 os.pwritev(f, [b"not yet"], 11, 0)
 # promise: sync.flags
-os.system(store_cat + " rwfw")')" "a write with RWF_SYNC by a descriptor that only writes is published before the close, and no other"
+os.system(store_cat + " rwfw")')" "a write with RWF_SYNC by a descriptor that only writes is published, and no other"
 expect_eq "direct" "$(python_says 'f = os.open(m + "/direct", os.O_CREAT | os.O_WRONLY | os.O_DIRECT | os.O_SYNC)
 os.write(f, b"direct")
 # promise: sync.flags

@@ -3,7 +3,7 @@
 # read_cache.sh: which reads go through the kernel's page cache.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 23
+plan 24
 start_store
 head -c 20000000 /dev/urandom >"$tmp/data"
 head -c 1000000 "$tmp/data" >"$tmp/few"
@@ -46,12 +46,13 @@ expect_reads() {
 	while IFS=$tab read -r want got name; do expect_eq "$want" "$got" "$name"; done <"$tmp/seen"
 }
 
-by_default() {
-	reads 0 20000000 "by default a file is read through the page cache" in_large_blocks large1
-	reads 0 0 "by default a file that is read again is in the page cache" in_large_blocks large1
+always() {
+	reads 0 20000000 "read_cache=always has a file read through the page cache" in_large_blocks large1
+	reads 0 0 "read_cache=always has a file that is read again in the page cache" in_large_blocks large1
+	reads 0 20000000 "read_cache=always has each file read through the page cache" in_large_blocks large2
 }
-mount_ckptfs
-expect_reads by_default
+mount_ckptfs read_cache=always
+expect_reads always
 umount_ckptfs
 
 mount_ckptfs read_cache=never
@@ -90,6 +91,6 @@ auto() {
 	reads 0 20000000 "it is trusted less easily than before" in_large_blocks large6
 	reads 20000000 20000000 "in the end it is trusted again" in_large_blocks large7
 }
-mount_ckptfs read_cache=auto
+mount_ckptfs # read_cache=auto
 expect_reads auto
 umount_ckptfs

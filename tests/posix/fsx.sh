@@ -4,7 +4,7 @@
 . "${srcdir:?}/tests/posix/posix.sh"
 need_fuse
 need_tool fsx
-plan 6
+plan 8
 start_store
 mount_ckptfs part_size=5M
 
@@ -27,4 +27,7 @@ expect_eq "" "$(seeds 100 102 100)" "each seed passes with a file of several par
 umount_ckptfs
 mount_ckptfs part_size=5M read_cache=never
 expect_eq "" "$(seeds 200 204 100)" "each seed passes past the page cache"
+umount_ckptfs
+mount_ckptfs part_size=5M read_cache=always
+expect_eq "" "$(seeds 205 209 100)" "each seed passes through the page cache"
 umount_ckptfs

@@ -9,7 +9,7 @@
 need_fuse
 seeds=${CKPTFS_SEEDS:-11 12 13}
 scripts=$(ls "$srcdir"/tests/posix/*.script 2>/dev/null)
-plan $(($(echo $seeds $scripts | wc -w) + 3))
+plan $(($(echo $seeds $scripts | wc -w) + 6))
 start_store
 mount_ckptfs part_size=5M
 mkdir "$tmp/local"
@@ -31,6 +31,12 @@ for seed in $seeds; do
 	# promise: bytes.any
 	agree "seed $seed does the same as in a local directory" run "$seed" "${CKPTFS_STEPS:-300}" "$tmp/script"
 done
+umount_ckptfs
+# What is written and read by one handle bypasses the page cache by default.
+mount_ckptfs part_size=5M read_cache=always
+agree "a seed does the same through the page cache as in a local directory" run 14 "${CKPTFS_STEPS:-300}" "$tmp/script"
+umount_ckptfs
+mount_ckptfs part_size=5M
 for script in $scripts; do
 	agree "${script##*/} does the same as in a local directory" replay "$script"
 done
