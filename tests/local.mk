@@ -87,28 +87,59 @@ quick_tests = \
 	%D%/fuzz/replay.sh \
 	$(NULL)
 
-# What the sanitizers' builds run, as patterns of the shell. What they leave out reads no C of ours, or runs the same
-# C as another test does: the mount on a second protocol, libraries and suites of others.
-ASAN_LEAVES = tests/admin/*|tests/docs/*|tests/faults/failing_calls*|tests/packages/*|tests/history/mutants*|tests/bench/hosts.sh|tests/bench/hosts_ssh.sh|tests/bench/formats.sh|tests/trainers/*|tests/mount/gs/*|tests/faults/gs/*|tests/interop/*clients*|tests/interop/mount_*|tests/posix/f*|tests/posix/p*
-# ThreadSanitizer: what has threads of ours. Those of the simulator are seen by tests/store and by its own tests; beside
-# a mount it and the tests' programs may be of a build that is faster (CKPTFS_TOOLS).
+# The deep check runs each test where it shows most, mostly once; these are patterns of the shell. Under ASan and UBSan is
+# what is not GCC_ALONE, in the build that people install what is GCC_ALONE or GCC_TOO: each test is in one of both.
+# Commands, pages and packages.
+GCC_PAGES = tests/admin/*|tests/docs/*|tests/packages/*|tests/bench/prepare_nvme.sh|tests/mount/mount_helper.sh|tests/mount/prometheus.sh|tests/mount/systemd.sh
+# Programs of others: they take the time, and their bytes pass through the C that tests/store and tests/mount run.
+GCC_OTHERS = tests/interop/*|tests/trainers/*|tests/posix/f*|tests/posix/pjd*|tests/bench/dcp_time.sh|tests/bench/formats.sh|tests/bench/gds.sh|tests/bench/hosts_*|tests/bench/hosts.sh|tests/bench/lightning_file.sh|tests/bench/schema.sh|tests/bench/shards_awscrt.sh|tests/bench/shards_libs3.sh|tests/bench/speed_table.sh|tests/bench/sysinfo.sh|tests/bench/train_torch.sh
+# The same C as another test, on a second protocol.
+GCC_SECOND = tests/mount/gs/*|tests/faults/gs/*
+# Memory, system calls, times and numbers that a sanitizer changes.
+GCC_MEASURED = tests/bench/ceiling.sh|tests/bench/hold.sh|tests/bench/selfcheck.sh|tests/bench/through_mount.sh|tests/bench/train_[fkpt]*|tests/bench/train_signal.sh|tests/bench/train_stores.sh|tests/faults/failing_calls.sh|tests/faults/memory_group.sh|tests/mount/idle.sh|tests/mount/privileges.sh|tests/posix/parts.sh
+# How hosts and hours meet: the more calls the better.
+GCC_LONG = tests/history/[hm]*|tests/posix/hosts.sh|tests/soak/*
+GCC_ALONE = $(GCC_PAGES)|$(GCC_OTHERS)|$(GCC_SECOND)|$(GCC_MEASURED)|$(GCC_LONG)
+# Memory-heavy, so ASan has them, but a check of theirs measures.
+GCC_TOO = tests/mount/listing_large.sh|tests/mount/many_open.sh|tests/mount/memory.sh|tests/mount/memory_commits.sh|tests/mount/parts.sh
+# ThreadSanitizer, besides: what has threads of ours. Those of the simulator are seen by tests/store and by its own tests;
+# beside a mount it and the tests' programs may be of a build that is faster (CKPTFS_TOOLS).
 TSAN_TESTS = tests/unit/test_metrics*|tests/unit/test_log*|tests/store/*|tests/mount/*.sh|tests/faults/*.sh|tests/bench/sim_parallel*|tests/bench/sim_*uploads*
-TSAN_LEAVES = tests/faults/failing_calls*|tests/mount/systemd*|tests/mount/mount_helper*|tests/mount/gs/*|tests/faults/gs/*|tests/mount/gs_[ov]*|tests/mount/encryption*
+# Not what differs by what is sent, with the same threads.
+TSAN_LEAVES = $(GCC_PAGES)|$(GCC_SECOND)|$(GCC_MEASURED)|tests/mount/addressing.sh|tests/mount/cli.sh|tests/mount/content_type.sh|tests/mount/denied.sh|tests/mount/encryption.sh|tests/mount/express_*|tests/mount/gs_*|tests/mount/hns.sh|tests/mount/huge.sh|tests/mount/names.sh|tests/mount/odd_names.sh|tests/mount/options.sh|tests/mount/refused.sh|tests/mount/skipped_names.sh|tests/mount/storage_class.sh|tests/mount/tls.sh
+
+# The names of a selection's tests, one a line.
+list-quick:
+	@for t in $(quick_tests); do echo $$t; done
+list-all:
+	@for t in $(all_tests); do echo $$t; done
+list-gcc:
+	@for t in $(all_tests); do case $$t in $(GCC_ALONE)|$(GCC_TOO)) echo $$t;; esac; done
+list-asan:
+	@for t in $(all_tests); do case $$t in $(GCC_ALONE)) ;; *) echo $$t;; esac; done
+list-tsan:
+	@for t in $(all_tests); do case $$t in $(TSAN_LEAVES)) ;; $(TSAN_TESTS)) echo $$t;; esac; done
+list-dist:
+	@for t in $(unit_tests) tests/bench/device.sh tests/packages/hardened.sh; do echo $$t; done
 
 # Libraries of others compute, most other tests wait: one now and then among them keeps processors busy.
+SPREAD = names=`$(MAKE) -s --no-print-directory $$from` || exit 1; list=; n=0; set -- $(trainers_tests); for t in $$names; do \
+	case $$t in tests/trainers/*) continue;; esac; list="$$list $$t"; n=`expr $$n + 1`; \
+	if test $$\# -gt 0 && test `expr $$n % $$each` = 0; then list="$$list $$1"; shift; fi; done; list="$$list $$*"
+
+# Everything in this build.
 check-all:
-	@list=; n=0; set -- $(trainers_tests); for t in $(all_tests); do \
-		case $$t in tests/trainers/*) continue;; esac; list="$$list $$t"; n=`expr $$n + 1`; \
-		if test $$# -gt 0 && test `expr $$n % 12` = 0; then list="$$list $$1"; shift; fi; done; \
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS="$$list $$*"
+	@from=list-all each=12; $(SPREAD); $(MAKE) $(AM_MAKEFLAGS) check TESTS="$$list"
+
+check-gcc: gcc-programs
+	@from=list-gcc each=9; $(SPREAD); $(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS= TESTS="$$list"
 
 check-asan:
-	@list=; for t in $(all_tests); do case $$t in $(ASAN_LEAVES)) ;; *) list="$$list $$t";; esac; done; \
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS="$$list"
+	@list=`$(MAKE) -s --no-print-directory list-asan` && $(MAKE) $(AM_MAKEFLAGS) check TESTS="`echo $$list`"
 
 check-tsan:
-	@list=; for t in $(all_tests); do case $$t in $(TSAN_LEAVES)) ;; $(TSAN_TESTS)) list="$$list $$t";; esac; done; \
-	$(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS='$(TSAN_NEEDS)' TESTS="$$list"
+	@list=`$(MAKE) -s --no-print-directory list-tsan` && \
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS='$(TSAN_NEEDS)' TESTS="`echo $$list`"
 
 # All that is built and run by any test.
 programs: $(BUILT_SOURCES)
@@ -132,13 +163,16 @@ TSAN_NEEDS = ckptfs ckptctl storesim $(store_fake_tests) tests/store/test_store 
 tsan-programs: $(BUILT_SOURCES)
 	$(MAKE) $(AM_MAKEFLAGS) $(TSAN_NEEDS)
 
-# distcheck with the tests that take no time: what is distributed builds, installs and is whole. quickstart
-# has a second compiler and CUDA's do it: device.sh tells what such a build says without a GPU, and hardened.sh what the
-# second compiler leaves out.
+# Units and parsers by themselves are built where they run.
+gcc-programs: $(BUILT_SOURCES)
+	@needs=`for p in $(check_PROGRAMS); do \
+		case " $(unit_tests) $(store_fake_tests) $(fuzz_targets) " in *" $$p "*) ;; *) echo $$p;; esac; done`; \
+	$(MAKE) $(AM_MAKEFLAGS) all-am `echo $$needs` $(check_SCRIPTS) $(check_DATA)
+
+# distcheck with the units: what is distributed builds, installs and is whole. quickstart has a second compiler and CUDA's
+# do it: device.sh tells what such a build says without a GPU, and hardened.sh what the second compiler leaves out.
 check-dist:
-	@list=; for t in $(unit_tests) $(docs_tests) tests/bench/device.sh tests/packages/hardened.sh; do \
-		case $$t in *docs/format.sh) ;; *) list="$$list $$t";; esac; done; \
-	$(MAKE) $(AM_MAKEFLAGS) distcheck TESTS="$$list"
+	@list=`$(MAKE) -s --no-print-directory list-dist` && $(MAKE) $(AM_MAKEFLAGS) distcheck TESTS="`echo $$list`"
 
 # Lines and branches of fs/ that the tests of fs/ reach, in a build of its own.
 COVERAGE_TESTS = tests/unit/*|tests/store/*|tests/creds/*|tests/mount/*|tests/faults/*|tests/ctl/*|tests/fuzz/*|tests/posix/crash.sh|tests/posix/model.sh|tests/posix/parts.sh
@@ -149,7 +183,8 @@ clean-local: clean-coverage
 clean-coverage:
 	rm -rf coverage
 .PHONY: clean-coverage coverage
-.PHONY: check-all check-asan check-dist check-tsan print-cflags programs quick-programs tsan-programs
+.PHONY: check-all check-asan check-dist check-gcc check-tsan gcc-programs list-all list-asan list-dist list-gcc
+.PHONY: list-quick list-tsan print-cflags programs quick-programs tsan-programs
 
 # A soak waits for minutes, and packages are built for minutes on one core: what else there is runs beside them.
 include tests/soak/local.mk

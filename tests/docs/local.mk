@@ -14,7 +14,9 @@ docs_tests = \
 	%D%/quickstart.sh \
 	%D%/scenarios.sh \
 	%D%/security.sh \
+	%D%/stages.sh \
 	%D%/trainers.sh \
+	%D%/verdict.sh \
 	$(NULL)
 all_tests += $(docs_tests)
 EXTRA_DIST += $(docs_tests) %D%/promises.awk

@@ -115,7 +115,7 @@ EXTRA_DIST += $(mount_tests) %D%/prometheus.rules.yaml
 
 # The same on Google Cloud Storage. Add a test of the mount here, too, unless it is one of these: hns.sh and gs_*.sh are about
 # Google's alone; encryption.sh does both; cli.sh is about the keys of S3, and tests/creds has Google's;
-# walks.sh is about listings that do not tell attributes, and huge.sh about copies of ranges. The sanitizers' builds leave them out (ASAN_LEAVES, TSAN_LEAVES).
+# walks.sh is about listings that do not tell attributes, and huge.sh about copies of ranges. They run with gcc alone (GCC_SECOND).
 mount_gs_tests = \
 	%D%/gs/anyop.sh \
 	%D%/gs/append.sh \
