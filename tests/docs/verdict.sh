@@ -4,7 +4,7 @@
 # in the last lines, whatever is cut off before them.
 . "${srcdir:?}/tests/lib/tap.sh"
 command -v bash >/dev/null || skip_all "bash is not installed"
-plan 8
+plan 11
 
 # Its functions, in a tree of tests that write down what their names say.
 mkdir -p "$tmp/build/fake/tests"
@@ -68,3 +68,12 @@ expect_eq "1 FAILED  the check ended with status 130 while it was at: endless" "
 rm "$tmp/build/fake/Makefile"
 verdict "tested fake check-fake" tests/a.sh
 expect_eq "1 FAILED  fake: make check-fake" "$? $(last 1)" "tests that make cannot run are a failure"
+
+# What a test says that leaves something out; in CI what is missing for want of an installation may not be.
+leaves_out() { CKPTFS_REQUIRE=$1 sh -c '. "$srcdir/tests/lib/tap.sh"; '"$2" 2>/dev/null | grep -v '^#' | tr '\n' ' '; }
+expect_eq "not ok 1 - it runs ; Bail out! CKPTFS_REQUIRE has deep: jq is not installed ; 1..0 # SKIP jq is not installed " \
+	"$(leaves_out deep 'skip "it runs" "built without MPI"'); $(leaves_out deep 'skip_all "jq is not installed"'); $(
+		leaves_out interop 'skip_all "jq is not installed"')" "a test that misses an installation fails in CI, and elsewhere is skipped"
+expect_eq "Bail out! CKPTFS_REQUIRE has sdk: no client ; 1..0 # SKIP no client " \
+	"$(leaves_out deep 'lacks sdk "no client"'); $(leaves_out interop 'lacks sdk "no client"')" "CI requires every group of peers"
+expect_eq "ok 1 - it runs # SKIP no namespaces " "$(leaves_out deep 'skip "it runs" "no namespaces"')" "what a machine cannot do is skipped in CI, too"

@@ -11,7 +11,7 @@ image_format() { if bench_has HAVE_LIBJPEG; then echo JPEG; else echo PPM; fi; }
 # LeakSanitizer sees what MPI keeps until the process ends; an unlaunched run is checked for leaks.
 # With bench_exec=exec, a background call's $! is the process of mpirun.
 bench_mpi() {
-	bench_no_mpi="built --without-mpi"
+	bench_no_mpi="built without MPI"
 	bench_has HAVE_MPI || return 1
 	bench_no_mpi="ThreadSanitizer does not know the locks of MPI"
 	[ "${SANITIZERS:-no}" != thread ] || return 1

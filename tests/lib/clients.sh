@@ -24,7 +24,7 @@ for client; do
 	case $client in
 	dataflux | s3torchconnector)
 		if ! "$python" -c 'import torch' 2>/dev/null; then
-			for n in 1 2 3; do skip "$client" "no torch: tests/trainers/setup.sh"; done
+			for n in 1 2 3; do skip "$client" "torch is not installed: tests/trainers/setup.sh does it"; done
 			continue
 		fi
 		;;

@@ -52,5 +52,5 @@ END
 	check "$name" "$tmp/venv/bin/python" "$tmp/validate.py" "$sbom"
 else
 	diag "$(tail -n 3 "$tmp/pip.log")"
-	skip "$name" "the validator cannot be installed from PyPI"
+	skip "$name" "the validator of PyPI is not installed"
 fi
