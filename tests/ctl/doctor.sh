@@ -207,7 +207,7 @@ check "what it allows is examined all the same" grep -q '^ok	delete	' "$tmp/out"
 
 # A mount that runs tells its options.
 mkdir "$tmp/control"
-mount_ckptfs "control_dir=$tmp/control" part_size=5M
+mount_ckptfs "control_dir=$tmp/control" part_size=5M connections=32
 timeout 120 "$builddir/ckptctl" doctor --no-speed -o "control_dir=$tmp/control" "$mnt" >"$tmp/out" 2>"$tmp/err"
 doctor_rc=$?
 expect_eq "0 " "$doctor_rc $(named broken)" "a mount that runs is examined with its own options"

@@ -22,6 +22,7 @@
 : "${srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${builddir:=$srcdir}"
 set -u
+umask 022 # of whoever runs the test: modes are compared
 unset MAKEFLAGS MFLAGS MAKELEVEL # of the make that runs the test: it may run one itself
 tap_n=0 tap_failed=0 tap_planned=0 tap_exit=''
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/ckptfs-test.XXXXXX")
