@@ -143,7 +143,7 @@ store_stop
 on_gs && exit
 start_store
 cat >"$tmp/renames_late.json" <<'END'
-[{"op": "CopyObject", "key": "after", "do": "delay", "stall": "2s"}, {"op": "DeleteObject", "do": "delay", "stall": "2s"}]
+[{"op": "CopyObject", "key": "after", "do": "delay", "stall": "5s"}, {"op": "DeleteObject", "do": "delay", "stall": "2s"}]
 END
 mount_ckptfs part_size=5M attr_ttl=0
 printf old >"$mnt/before"
@@ -155,7 +155,7 @@ wait_for 30 grep -q ' HeadObject [^ ]* after ' "$requests"
 : >"$tmp/fdo/go"
 closes() { ! find "/proc/$fdo_pid/fd" -lname "$mnt/*" | grep -q .; }
 wait_for 30 closes
-sleep 0.5 # from both to the mount
+sleep 2 # from both to the mount, which does not tell
 kill -TERM "$mount_pid"
 wait $renames
 expect_eq 0 $? "a rename that is under way at the end is made"

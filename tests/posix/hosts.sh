@@ -15,9 +15,10 @@ seeds=${CKPTFS_SEEDS:-1}
 rounds=${CKPTFS_ROUNDS:-8}
 each=$(($(echo $seeds | wc -w) * 2 + 4))
 plan $(($(echo $ways | wc -w) * each))
-mount_limit=${CKPTFS_HOSTS_LIMIT:-240}
+limit=${CKPTFS_HOSTS_LIMIT:-300}
+mount_limit=$((limit * each)) # a mount stays for all runs of its way
 
-hosts() { timeout -k 5 "${CKPTFS_HOSTS_LIMIT:-200}" "$builddir/tests/posix/hosts" "$@"; }
+hosts() { timeout -k 5 "$limit" "$builddir/tests/posix/hosts" "$@"; }
 # run NAME ARGUMENT...: one check
 run() {
 	run_name=$1

@@ -132,7 +132,6 @@ END_TEST
 TCase *list_cases(void)
 {
         TCase *t = tcase_create("listings");
-        tcase_set_timeout(t, 120);
         tcase_add_test(t, a_listing_has_what_is_there_in_order);
         tcase_add_test(t, a_long_listing_comes_in_pages);
         tcase_add_test(t, too_long_a_page_is_refused);

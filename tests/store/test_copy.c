@@ -164,7 +164,6 @@ int main(void)
 {
         Suite *suite = suite_create("copy");
         TCase *t = tcase_create("copy");
-        tcase_set_timeout(t, 240);
         tcase_add_loop_test(t, what_one_request_cannot_copy_is_copied_in_parts, 0,
                             sizeof sources / sizeof *sources);
         tcase_add_test(t, a_store_without_renames_is_not_asked);

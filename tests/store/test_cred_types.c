@@ -360,7 +360,6 @@ int main(void)
         TCase *t = tcase_create("cred_types");
 
         tcase_add_checked_fixture(t, make_dir, remove_dir);
-        tcase_set_timeout(t, 120);
         tcase_add_loop_test(t, a_value_of_another_type_is_an_error_and_no_more, 0,
                             sizeof sources / sizeof *sources);
         suite_add_tcase(s, t);

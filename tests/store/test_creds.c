@@ -432,7 +432,6 @@ int main(void)
         size_t nfailures = sizeof failures / sizeof *failures;
 
         tcase_add_checked_fixture(t, make_dir, remove_dir);
-        tcase_set_timeout(t, 60);
         tcase_add_loop_test(t, a_source_that_fails_gives_way_to_no_other, 0, nfailures);
         tcase_add_test(t, a_role_whose_base_is_slow_is_not_left);
         tcase_add_test(t, a_refresh_asks_the_source_that_served);

@@ -413,7 +413,6 @@ int main(void)
         Suite *suite = suite_create("faults");
         TCase *t = tcase_create("faults");
         fill();
-        tcase_set_timeout(t, 60);
         tcase_add_loop_test(t, a_put_is_sent_again_when_that_makes_sense, 0,
                             sizeof puts_ / sizeof *puts_);
         tcase_add_test(t, retries_end_with_the_deadline);

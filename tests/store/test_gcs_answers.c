@@ -488,7 +488,6 @@ int main(void)
 {
         Suite *suite = suite_create("gcs_answers");
         TCase *t = tcase_create("gcs_answers");
-        tcase_set_timeout(t, 120);
         tcase_add_loop_test(t, what_is_answered_as_it_should_be_is_understood, 0, COUNT(calls));
         tcase_add_loop_test(t, a_reply_with_anything_in_any_place_ends_in_an_errno, 0,
                             COUNT(calls));

@@ -202,7 +202,6 @@ int main(void)
 {
         Suite *s = suite_create("places");
         TCase *t = tcase_create("places");
-        tcase_set_timeout(t, 120);
         tcase_add_test(t, a_store_that_says_slow_down_gets_fewer_questions_at_once);
         tcase_add_test(t, files_take_turns_at_the_connections);
         tcase_add_test(t, where_more_connections_are_faster_there_are_more);

@@ -457,7 +457,6 @@ int main(void)
 
         for (size_t i = 0; i < SIZE; i++)
                 object[i] = (char)(i * 2654435761U >> 13);
-        tcase_set_timeout(t, 30);
         tcase_add_test(t, an_address_that_is_silent_is_passed_by);
         tcase_add_test(t, connections_choose_among_all_addresses);
         tcase_add_test(t, a_reply_that_trickles_is_given_up);

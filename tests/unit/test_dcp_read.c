@@ -201,7 +201,6 @@ int main(void)
         tcase_add_loop_test(t, what_no_save_makes_is_refused, 0, sizeof wrong / sizeof wrong[0]);
         tcase_add_test(t, damaged_metadata_is_survived);
         tcase_add_test(t, many_pieces_are_read);
-        tcase_set_timeout(t, 60);
         suite_add_tcase(s, t);
         return unit_main(s);
 }

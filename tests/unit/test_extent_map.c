@@ -270,7 +270,6 @@ int main(void)
 {
         Suite *s = suite_create("extent");
         TCase *t = tcase_create("extent");
-        tcase_set_timeout(t, 120);
         tcase_add_test(t, what_was_written_last_is_read);
         tcase_add_test(t, a_part_keeps_its_bytes_whatever_is_written_after);
         tcase_add_test(t, spilled_bytes_come_back_and_memory_is_free);

@@ -355,7 +355,6 @@ int main(void)
 {
         Suite *s = suite_create("inflight");
         TCase *t = tcase_create("inflight");
-        tcase_set_timeout(t, 60);
         tcase_add_loop_test(t, after_three_seconds_it_is_as_fast_as_the_best_fixed_number, 0, NETS);
         tcase_add_loop_test(t, a_line_whose_rate_comes_and_goes_is_used, 0, NETS);
         tcase_add_loop_test(t, a_shared_line_is_not_overdriven, 0, NETS);

@@ -704,7 +704,6 @@ int main(void)
         Suite *s = suite_create("name_lock");
         TCase *t = tcase_create("name_lock");
         tcase_add_checked_fixture(t, setup, teardown);
-        tcase_set_timeout(t, 60);
         tcase_add_loop_test(t, only_what_has_to_wait_waits, 0,
                             (int)(sizeof pairs / sizeof pairs[0]));
         tcase_add_test(t, nobody_waits_for_one_that_came_later);

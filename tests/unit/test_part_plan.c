@@ -577,7 +577,6 @@ int main(void)
 {
         Suite *s = suite_create("plan");
         TCase *t = tcase_create("plan");
-        tcase_set_timeout(t, 300); /* sanitizers beside other tests take a minute */
         tcase_add_loop_test(t, parts_double_up_to_half_of_the_memory, 0,
                             sizeof sizes / sizeof sizes[0]);
         tcase_add_test(t, parts_never_shrink_and_are_never_too_small);

@@ -171,7 +171,6 @@ int main(void)
         tcase_add_test(t, a_pickle_that_multiplies_itself_is_refused);
         tcase_add_test(t, a_pickle_that_holds_itself_is_refused);
         tcase_add_test(t, a_file_of_nothing_else_is_refused);
-        tcase_set_timeout(t, 60);
         suite_add_tcase(s, t);
         return unit_main(s);
 }

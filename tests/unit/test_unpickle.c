@@ -251,7 +251,6 @@ int main(void)
         tcase_add_test(t, values_stand_where_they_were_put);
         tcase_add_test(t, a_damaged_pickle_is_survived);
         tcase_add_test(t, what_grows_is_bounded);
-        tcase_set_timeout(t, 60);
         suite_add_tcase(s, t);
         return unit_main(s);
 }

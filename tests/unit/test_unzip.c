@@ -294,7 +294,6 @@ int main(void)
         tcase_add_loop_test(t, a_directory_that_lies_is_refused, 0, sizeof lies / sizeof lies[0]);
         tcase_add_test(t, entries_that_overlap_are_refused);
         tcase_add_test(t, numbers_of_zip64_count);
-        tcase_set_timeout(t, 60);
         suite_add_tcase(s, t);
         return unit_main(s);
 }
