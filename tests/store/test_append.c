@@ -54,15 +54,14 @@ static void head(struct server *sv, struct fake_req *rq)
                 crc64nvme_base64(crc64nvme(0, sv->bytes, n), sum);
         else
                 crc32c_base64(crc32c(0, sv->bytes, n), sum);
-        snprintf(headers, sizeof headers, "ETag: \"v%u\"\r\nContent-Length: %zu\r\n%s%s%s%s%s%s",
-                 sv->version, n,
+        snprintf(headers, sizeof headers, "ETag: \"v%u\"\r\n%s%s%s%s%s%s", sv->version,
                  sv->no_sum ? "" : "x-amz-checksum-type: FULL_OBJECT\r\nx-amz-checksum-",
                  sv->no_sum  ? ""
                  : sv->sum64 ? "crc64nvme: "
                              : "crc32c: ",
                  sv->no_sum ? "" : sum, sv->no_sum ? "" : "\r\n", sv->meta ? sv->meta : "",
                  sv->meta ? "\r\n" : "");
-        fake_reply(rq, 200, headers, "", 0);
+        fake_reply_part(rq, 200, headers, n, "", 0);
 }
 
 static void add(struct server *sv, const char *p, size_t n)

@@ -12,7 +12,8 @@
 
 #include "base/banned.h"
 
-#define REST "ETag: \"e\"\r\nContent-Length: 0\r\n\r\n"
+#define REST    "ETag: \"e\"\r\nContent-Length: 0\r\n\r\n"
+#define CHUNKED "ETag: \"e\"\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 static const struct {
         const char *reply;
@@ -27,6 +28,18 @@ static const struct {
         /* A header that looks like a status is a header. */
         {"HTTP/1.1 403 Forbidden\r\nHTTP/1.1 200 OK: so\r\n" REST, -EACCES, 0, 403},
         {"HTTP/1.1 200 OK\r\nHTTP/1.1 403 Forbidden: so\r\n" REST, 0, 0, 200},
+        /* The end of the body is said once, or in the same words. */
+        {"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n" REST, 0, 0, 200},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n" REST, -ETIMEDOUT, -ECONNRESET, 200},
+        {"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n" REST, -ETIMEDOUT, -ECONNRESET, 200},
+        {"HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 0, 1\r\n\r\n", -ETIMEDOUT, -ECONNRESET,
+         200},
+        {"HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length:\r\n\r\n", -ETIMEDOUT, -ECONNRESET, 200},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n" REST "0\r\n\r\n", -ETIMEDOUT,
+         -ECONNRESET, 200},
+        {"HTTP/1.1 200 OK\r\n" CHUNKED "0\r\n\r\n", 0, 0, 200},
+        /* What comes behind the body is no header. */
+        {"HTTP/1.1 200 OK\r\n" CHUNKED "0\r\nETag: \"no\"\r\n\r\n", 0, 0, 200},
 };
 
 static void answer(void *arg, struct fake_req *rq)
@@ -98,6 +111,48 @@ START_TEST(a_folded_header_goes_on_with_no_header_of_another_reply)
 }
 END_TEST
 
+/* The reply to a GET has a body of three bytes. */
+static const struct {
+        const char *reply;
+        int result;
+} bodies[] = {
+        {"HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 3\r\n\r\nabc", 3},
+        {"HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc",
+         -ETIMEDOUT},
+        {"HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 3\r\nContent-Length: 2\r\n\r\nabc",
+         -ETIMEDOUT},
+        {"HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n"
+         "3\r\nabc\r\n0\r\n\r\n",
+         -ETIMEDOUT},
+};
+
+START_TEST(a_body_of_two_lengths_is_not_taken)
+{
+        struct fake *f = fake_start(answer, (void *)bodies[_i].reply);
+        struct store *s = fake_store(f, &(struct store_config){.deadline_ms = 300});
+        char got[8] = "";
+
+        ck_assert_int_eq(store_get_wait(s, "k", 0, got, sizeof got, NULL), bodies[_i].result);
+        if (bodies[_i].result > 0)
+                ck_assert_str_eq(got, "abc");
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+START_TEST(an_object_whose_length_is_not_said_is_not_empty)
+{
+        static const char s3[] = "HTTP/1.1 200 OK\r\nETag: \"e\"\r\n\r\n";
+        struct fake *f = fake_start(answer, (void *)s3);
+        struct store *s = fake_store(f, &(struct store_config){.deadline_ms = 300});
+        struct store_object obj;
+
+        ck_assert_int_eq(store_head_wait(s, "k", &obj), -EIO);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
 int main(void)
 {
         Suite *suite = suite_create("heads");
@@ -108,6 +163,9 @@ int main(void)
         tcase_add_loop_test(t, a_server_that_issues_credentials_has_the_status_of_its_first_line, 0,
                             sizeof heads / sizeof *heads);
         tcase_add_test(t, a_folded_header_goes_on_with_no_header_of_another_reply);
+        tcase_add_loop_test(t, a_body_of_two_lengths_is_not_taken, 0,
+                            sizeof bodies / sizeof *bodies);
+        tcase_add_test(t, an_object_whose_length_is_not_said_is_not_empty);
         suite_add_tcase(suite, t);
         return unit_main(suite);
 }

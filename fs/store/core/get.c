@@ -29,6 +29,11 @@ static int not_what_was_asked(struct op *op, const char *what)
         return -EIO;
 }
 
+int op_no_length(struct op *op)
+{
+        return not_what_was_asked(op, "described an object without its length");
+}
+
 /* Where in the object this reply's bytes start and end, and the object's size. */
 static int place_of_reply(struct op *op, uint64_t *first, uint64_t *end, uint64_t *size)
 {

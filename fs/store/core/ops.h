@@ -212,6 +212,8 @@ size_t store_plain_bucket(const char *text); /* up to the first '/' */
 
 /* Says in op->fault that cred_chain_get() gave none: the errno for build(). */
 int op_no_credentials(struct op *op, int err, const char *why);
+/* Says that the reply to a head has no length; returns -EIO. */
+int op_no_length(struct op *op);
 /* Of a get: what the Range header asks for. False: it needs none, since all of the object is
  * wanted.
  */

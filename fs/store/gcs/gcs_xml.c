@@ -141,6 +141,8 @@ int gcs_xml_resource(struct op *op)
              op->rq.method == HTTP_HEAD && http_reply_next(&op->rq, &at, &name, &value);)
                 if (strcmp(name, "expires")) /* of the reply: objects have none there */
                         s3_keep_header(&op->obj.meta, name, value);
+        if (op->rq.method == HTTP_HEAD && !stored && !http_reply_header(&op->rq, "content-length"))
+                return op_no_length(op);
         if (*op->obj.etag)
                 return 0;
         op->fault.status = op->rq.status;

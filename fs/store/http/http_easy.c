@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
+#include "base/text/digits.h"
 #include "base/banned.h"
 
 /* Measured on loopback: PUT 3.4-4.3 GB/s with 512 KiB to 2 MiB to send from, no difference between
@@ -124,18 +126,53 @@ static void add_reply_header(struct buf *to, const char *line, size_t len)
         buf_addc(to, 0);
 }
 
+/* Where the body ends has to be said once. "If a message is received without Transfer-Encoding and
+ * with an invalid Content-Length header field, then the message framing is invalid and the
+ * recipient MUST treat it as an unrecoverable error" (RFC 9112, section 6.3); with both fields, it
+ * "ought to be handled as an error". */
+static int check_length(struct http_head *h, const char *line, size_t n)
+{
+        static const char length[] = "content-length:", coding[] = "transfer-encoding:";
+        char text[24];
+        uint64_t v;
+
+        if (n >= sizeof coding - 1 && !strncasecmp(line, coding, sizeof coding - 1))
+                h->coded = true;
+        if (n >= sizeof length - 1 && !strncasecmp(line, length, sizeof length - 1)) {
+                const char *p = line + sizeof length - 1, *end = line + n;
+                while (p < end && isspace((unsigned char)*p))
+                        p++;
+                while (end > p && isspace((unsigned char)end[-1]))
+                        end--;
+                bool fits = (size_t)(end - p) < sizeof text;
+                snprintf(text, sizeof text, "%.*s", fits ? (int)(end - p) : 0, p);
+                if (digits_parse(text, &v))
+                        h->wrong = "the reply has a length that is no number";
+                else if (h->has_length && h->length != v)
+                        h->wrong = "the reply has two lengths";
+                h->length = v;
+                h->has_length = true;
+        }
+        if (h->coded && h->has_length)
+                h->wrong = "the reply has both a length and a coding that tells its end";
+        return h->wrong ? -EPROTO : 0;
+}
+
 int http_head_line(struct http_head *h, struct buf *headers, const char *line, size_t n)
 {
-        /* An interim reply (100) is forgotten with its headers. Behind the head of another one come
-         * trailers. */
+        /* An interim reply (100) is forgotten with its headers. */
         if (!h->status || (h->ended && h->status < 200)) {
                 buf_reset(headers);
-                h->ended = false;
-                h->status = status_of(line, n);
-                return h->status ? 0 : -EPROTO;
+                *h = (struct http_head){.status = status_of(line, n)};
+                h->wrong = h->status ? NULL : "the reply begins with no status";
+                return h->wrong ? -EPROTO : 0;
         }
+        if (h->ended) /* a trailer, which is none of the fields that are looked at here */
+                return 0;
         if (*line == '\r' || *line == '\n')
                 h->ended = true;
+        else if (check_length(h, line, n))
+                return -EPROTO;
         else if (headers->len + n <= HTTP_REPLY_MAX)
                 add_reply_header(headers, line, n);
         return headers->failed ? -ENOMEM : 0;
@@ -363,9 +400,9 @@ int http_slot_result(struct http_slot *slot, CURLcode rc)
         if (rc == CURLE_OK || rq->by_callback)
                 return slot->cb_err;
         snprintf(rq->error, sizeof rq->error, "%s",
-                 rc == CURLE_WRITE_ERROR && !slot->head.status ? "the reply begins with no status"
-                 : slot->error[0]                              ? slot->error
-                                                               : curl_easy_strerror(rc));
+                 rc == CURLE_WRITE_ERROR && slot->head.wrong ? slot->head.wrong
+                 : slot->error[0]                            ? slot->error
+                                                             : curl_easy_strerror(rc));
         if (rc == CURLE_COULDNT_CONNECT && slot->passed_by)
                 http_shun_none(slot->w);
         if (rc == CURLE_OPERATION_TIMEDOUT) /* of the connect: the watchdog sees to the rest */

@@ -30,6 +30,10 @@ enum {
 struct http_head {
         int status; /* 0: nothing */
         bool ended; /* it came whole */
+        bool coded; /* there is a Transfer-Encoding */
+        bool has_length;
+        uint64_t length;
+        const char *wrong; /* why a line was not taken */
 };
 
 /* An easy handle with its buffers, used for one exchange after another. */
@@ -166,7 +170,7 @@ void http_easy_secure(CURL *e, const char *ca_bundle);
 /* Who takes the body of the reply, and its headers. */
 void http_easy_replies(CURL *e, curl_write_callback body, curl_write_callback header, void *arg);
 /* Takes the next line of a reply's head, whose headers are "name\0value\0" each. 0, -ENOMEM, or
- * -EPROTO: it does not begin with a status. */
+ * -EPROTO: h->wrong says why. */
 int http_head_line(struct http_head *h, struct buf *headers, const char *line, size_t n);
 int http_easy_errno(CURLcode rc); /* of one that is not CURLE_OK */
 struct http_slot *http_slot_new(struct http_worker *w, enum http_lane lane);

@@ -89,8 +89,8 @@ static int result(const struct once *o, CURLcode rc, const char *error)
         if (rc == CURLE_OK)
                 return 0;
         snprintf(x->error, sizeof x->error, "%s", *error ? error : curl_easy_strerror(rc));
-        if (rc == CURLE_WRITE_ERROR && !o->head.status) {
-                snprintf(x->error, sizeof x->error, "the reply begins with no status");
+        if (rc == CURLE_WRITE_ERROR && o->head.wrong) {
+                snprintf(x->error, sizeof x->error, "%s", o->head.wrong);
                 return -ECONNRESET;
         }
         if (rc == CURLE_WRITE_ERROR) {

@@ -78,6 +78,10 @@ int s3_head_reply(struct store_kind *k, struct op *op, struct store_object *out)
         if (!s3_ok(op))
                 return s3_checksum_answer(k, op, s3_fault(k, op));
         s3_object(k, &op->rq, out);
+        /* "A server MAY send a Content-Length header field in a response to a HEAD request" (RFC
+         * 9110, section 8.6), and a proxy that compresses does not: the object is not empty. */
+        if (!http_reply_header(&op->rq, "content-length"))
+                return op_no_length(op);
         return s3_checksum_answer(k, op, 0);
 }
 
