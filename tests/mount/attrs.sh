@@ -4,7 +4,7 @@
 # and are the same on every mount.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 37
+plan 38
 start_store
 mount_ckptfs
 all() { (cd "$mnt" && find . -mindepth 1 -printf '%M %U %G %s %y %p\n' | LC_ALL=C sort -k6); }
@@ -76,8 +76,11 @@ expect_eq "color" "$(objects meta summed | grep -oE '^(color|md5chksum|goog-rese
 printf plain | store_put plain
 # Objects of Google Cloud Storage have no time at which they expire.
 expires=":expires=Thu, 01 Dec 2044 16:00:00 GMT"
-! on_gs || expires=
-objects mark foreign mode=33188 color=blue :content-type=text/x-odd ${expires:+"$expires"}
+redirect=":x-amz-website-redirect-location=/elsewhere"
+! on_gs || expires= redirect=
+objects mark foreign mode=33188 color=blue :content-type=text/x-odd ${expires:+"$expires" "$redirect"}
+others() { objects meta "$1" | grep -E 'color|content-type|expires|redirect' | xargs; }
+others="color=blue :content-type=text/x-odd${expires:+ $expires $redirect}"
 printf below | store_put implicit/below
 expect_eq "644 0 755" "$(cd "$mnt" && stat -c '%a' plain) $(stat -c %u "$mnt/plain") $(stat -c %a "$mnt/implicit")" \
 	"an object that carries no attributes has the defaults"
@@ -86,11 +89,12 @@ chmod 700 "$mnt/implicit"
 expect_eq "600 600 700" "$(cd "$mnt" && stat -c %a plain foreign implicit | xargs)" "a file shows the defaults until it is changed"
 # promise: attrs.request
 expect_eq "plain below" "$(store_cat plain) $(store_cat implicit/below)" "a change of attributes leaves the bytes alone"
-expect_eq "color=blue :content-type=text/x-odd${expires:+ $expires}" \
-	"$(objects meta foreign | grep -E 'color|content-type|expires' | xargs)" "a change of attributes leaves other metadata alone"
+expect_eq "$others" "$(others foreign)" "a change of attributes leaves other metadata alone"
+mv "$mnt/foreign" "$mnt/renamed"
+expect_eq "$others" "$(others renamed)" "a rename leaves other metadata alone"
+mv "$mnt/renamed" "$mnt/foreign"
 echo more >>"$mnt/foreign"
-expect_eq "color=blue :content-type=text/x-odd${expires:+ $expires}" \
-	"$(objects meta foreign | grep -E 'color|content-type|expires' | xargs)" "a change of the bytes leaves other metadata alone"
+expect_eq "$others" "$(others foreign)" "a change of the bytes leaves other metadata alone"
 expect_eq "mode=16832" "$(objects meta implicit/ | grep '^mode=')" "an implicit directory gets a marker"
 
 chmod 1777 "$mnt"

@@ -116,8 +116,9 @@ void s3_marker_id(const struct service *s, char text[S3_VERSION_MAX]);
 bool s3_bad_metadata(struct request *x, struct object *o);
 /* The same of the storage class and the tags, which are not the object's metadata. */
 bool s3_bad_storage(struct request *x, struct object *o);
-#define S3_CLASS   "x-amz-storage-class"
-#define S3_TAGGING "x-amz-tagging"
+#define S3_CLASS    "x-amz-storage-class"
+#define S3_TAGGING  "x-amz-tagging"
+#define S3_REDIRECT "x-amz-website-redirect-location"
 
 /* s3_sse.c. Takes what the request says of encryption to the object. True when the reply is set to
  * an error. */

@@ -125,7 +125,8 @@ static bool bad_condition(const struct service *s, struct request *x,
         return x->status != 0;
 }
 
-/* The storage class of a copy is what the request says; its tags are those of the source, unless
+/* The storage class of a copy is what the request says, and so is where a website redirects, which
+ * "is not copied when using the x-amz-metadata-directive"; its tags are those of the source, unless
  * x-amz-tagging-directive is REPLACE (API reference, CopyObject). */
 static int copy_tags(const struct request *x, struct object *o, const struct object *from)
 {
@@ -144,7 +145,7 @@ static int copy_tags(const struct request *x, struct object *o, const struct obj
 static bool changes_nothing(const struct service *s, const struct request *x,
                             const struct object *from)
 {
-        static const char *const changes[] = {S3_CLASS, "x-amz-server-side-encryption",
+        static const char *const changes[] = {S3_CLASS, S3_REDIRECT, "x-amz-server-side-encryption",
                                               "x-amz-server-side-encryption-customer-algorithm",
                                               "x-amz-checksum-algorithm"};
         static const char *const directives[] = {"x-amz-metadata-directive",
@@ -192,6 +193,7 @@ void s3_copy(struct service *s, struct request *x)
         if (!err && !replace) {
                 object_meta_remove(o, S3_CLASS);
                 object_meta_remove(o, S3_TAGGING);
+                object_meta_remove(o, S3_REDIRECT);
                 if (!x->google && s3_bad_storage(x, o))
                         return;
         }

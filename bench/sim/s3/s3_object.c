@@ -52,21 +52,33 @@ static bool is_class(const struct request *x, const char *class)
         return false;
 }
 
+static bool is_place(const char *redirect)
+{
+        return *redirect == '/' || !strncmp(redirect, "http://", 7) ||
+               !strncmp(redirect, "https://", 8);
+}
+
 bool s3_bad_storage(struct request *x, struct object *o)
 {
         const char *class = s3_in(x, S3_CLASS), *tags = s3_in(x, S3_TAGGING);
+        const char *redirect = s3_in(x, S3_REDIRECT);
         unsigned n = 1;
 
         for (const char *p = tags; p && (p = strchr(p, '&')); p++)
                 n++;
         if (class && !is_class(x, class))
                 s3_refuse(x, 400, "InvalidStorageClass", "The storage class is not valid.");
-        else if (tags && s3_is_express(x))
+        else if ((tags || redirect) && s3_is_express(x))
                 s3_error(x, "NotImplemented");
         else if (tags && n > TAGS_MAX)
                 s3_refuse(x, 400, "BadRequest", "Object tags cannot be greater than 10.");
+        else if (redirect && !is_place(redirect))
+                s3_refuse(x, 400, "InvalidRedirectLocation",
+                          "The website redirect location must have a prefix of 'http://' or "
+                          "'https://' or '/'.");
         else if ((class && strcmp(class, "STANDARD") && object_meta_add(o, S3_CLASS, class)) ||
-                 (tags && object_meta_add(o, S3_TAGGING, tags)))
+                 (tags && object_meta_add(o, S3_TAGGING, tags)) ||
+                 (redirect && object_meta_add(o, S3_REDIRECT, redirect)))
                 s3_error(x, "InternalError");
         return x->status != 0;
 }

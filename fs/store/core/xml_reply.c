@@ -149,7 +149,7 @@ void s3_etag(const char *text, char out[STORE_ETAG_MAX])
 
 int s3_keep_header(struct store_meta *m, const char *name, const char *value)
 {
-        char marked[32];
+        char marked[40];
         if (meta_is_usual_type(value) || !strcmp(value, "STANDARD"))
                 return 0;
         snprintf(marked, sizeof marked, ":%s", name);
