@@ -64,8 +64,14 @@ const char *live_bytes(double n, char out[LIVE_BYTES_MAX]);
 /* Of a clock that nobody sets. */
 int64_t live_now_ms(void);
 
-/* Calls each() for every mount of ckptfs that the kernel knows. */
-void live_each_kernel_mount(void (*each)(void *arg, const char *url, const char *mountpoint),
-                            void *arg);
+/* A mount of ckptfs that the kernel knows. */
+struct live_kernel_mount {
+        const char *url, *mountpoint, *device;
+};
+/* Calls each() for every one of them. */
+void live_each_kernel_mount(void (*each)(void *arg, const struct live_kernel_mount *k), void *arg);
+/* Whether the daemon that is described serves it. One that was detached has left its mountpoint to
+ * others. */
+bool live_serves(const struct live_reply *about, const struct live_kernel_mount *k);
 
 #endif

@@ -2,34 +2,64 @@
 /* live_find.c: which mount a command means. The path that it is given is compared with what daemons
  * say, and never looked at where that could go through a mount. */
 #include <errno.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/control/control_proto.h"
 #include "ctl/ctl.h"
 #include "ctl/live.h"
 
 #include "base/banned.h"
 
-static void endmntentp(FILE **f)
+/* The next word of a line, without what the kernel writes for blanks in it; NULL: there is none. */
+static char *next_word(char **line)
 {
-        if (*f)
-                endmntent(*f);
+        char *word = strsep(line, " \n");
+
+        if (word)
+                control_read_printable(word);
+        return word;
 }
 
-void live_each_kernel_mount(void (*each)(void *arg, const char *url, const char *mountpoint),
-                            void *arg)
+/* "ID PARENT MAJ:MIN ROOT MOUNTPOINT OPTIONS [MORE ...] - TYPE SOURCE ...", proc_pid_mountinfo(5).
+ */
+static bool is_mount_of_ckptfs(char *line, struct live_kernel_mount *out)
 {
-        CLEANUP(endmntentp) FILE *f = setmntent("/proc/self/mounts", "re");
-        char text[4096 + 512];
-        struct mntent entry;
+        char *fields[5];
+        const char *word;
 
-        while (f && getmntent_r(f, &entry, text, sizeof text))
-                if (!strcmp(entry.mnt_type, "fuse.ckptfs"))
-                        each(arg, entry.mnt_fsname, entry.mnt_dir);
+        for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+                if (!(fields[i] = next_word(&line)))
+                        return false;
+        while ((word = next_word(&line)) && strcmp(word, "-") != 0)
+                ;
+        word = next_word(&line);
+        *out = (struct live_kernel_mount){
+                .device = fields[2], .mountpoint = fields[4], .url = next_word(&line)};
+        return word && !strcmp(word, "fuse.ckptfs") && out->url;
+}
+
+void live_each_kernel_mount(void (*each)(void *arg, const struct live_kernel_mount *k), void *arg)
+{
+        CLEANUP(fclosep) FILE *f = fopen("/proc/self/mountinfo", "re");
+        CLEANUP(freep) char *line = NULL;
+        struct live_kernel_mount k;
+        size_t room = 0;
+
+        while (f && getline(&line, &room, f) > 0)
+                if (is_mount_of_ckptfs(line, &k))
+                        each(arg, &k);
+}
+
+bool live_serves(const struct live_reply *about, const struct live_kernel_mount *k)
+{
+        const char *device = live_field(about, "device");
+
+        return *device ? !strcmp(device, k->device)
+                       : !strcmp(live_field(about, "mountpoint"), k->mountpoint);
 }
 
 /* The path from the root on, without dots and doubled slashes; NULL: no memory. The working
@@ -72,14 +102,14 @@ struct kernel_look {
         bool found;
 };
 
-static void look(void *arg, const char *url, const char *mountpoint)
+static void look(void *arg, const struct live_kernel_mount *k)
 {
         struct kernel_look *l = arg;
-        l->found = l->found || is_at_or_below(l->path, mountpoint) || !strcmp(l->path, url);
+        l->found = l->found || is_at_or_below(l->path, k->mountpoint) || !strcmp(l->path, k->url);
 }
 
-/* How well the mount fits the name, 0 not at all. One that ends may have a successor at its place.
- */
+/* How well the mount fits the name, 0 not at all. One that ends, or that is detached, may have a
+ * successor at its place. */
 static size_t fitness(const struct live_reply *about, const char *name)
 {
         const char *dir = live_field(about, "mountpoint");
@@ -127,8 +157,11 @@ const struct live_mount *live_find(const struct ctl *c, const struct live_mounts
         }
         const struct live_mount *found = find(m, path);
         struct kernel_look l = {.path = path};
-        if (!found)
+        bool left = found && !strcmp(live_field(&found->about, "state"), "detached");
+        if (!found || left)
                 live_each_kernel_mount(look, &l);
+        if (left && l.found) /* what stands there now is another */
+                found = NULL;
         if (!found)
                 fprintf(stderr, "ckptctl: %s %s\n", c->mount,
                         l.found ? "is mounted, but its daemon does not reply: it died, is stopped, "

@@ -24,14 +24,14 @@ static uint64_t number(const char *text)
 
 /* --- list --- */
 
-static void print_unreachable(void *arg, const char *url, const char *mountpoint)
+static void print_unreachable(void *arg, const struct live_kernel_mount *k)
 {
         const struct live_mounts *m = arg;
 
         for (size_t i = 0; i < m->n; i++)
-                if (!strcmp(live_field(&m->v[i].about, "mountpoint"), mountpoint))
+                if (live_serves(&m->v[i].about, k))
                         return;
-        CLEANUP(freep) char *at = ctl_printable(mountpoint), *of = ctl_printable(url);
+        CLEANUP(freep) char *at = ctl_printable(k->mountpoint), *of = ctl_printable(k->url);
         printf("%s\t%s\tunreachable\t-\t-\n", at ? at : "?", of ? of : "?");
 }
 

@@ -173,7 +173,16 @@ static void add_number(struct buf *out, const char *name, uint64_t value)
 
 static const char *state_of(const struct mount *m, bool ends)
 {
-        return ends ? "ending" : atomic_load(&m->drains) ? "draining" : "serving";
+        return ends                      ? "ending"
+               : mount_is_detached(m)    ? "detached"
+               : atomic_load(&m->drains) ? "draining"
+                                         : "serving";
+}
+
+static void add_device(const struct mount *m, struct buf *out)
+{
+        if (m->dev)
+                buf_addf(out, "device\t%u:%u\n", major(m->dev), minor(m->dev));
 }
 
 static void add_mount(const struct mount *m, bool ends, struct buf *out)
@@ -182,6 +191,7 @@ static void add_mount(const struct mount *m, bool ends, struct buf *out)
         add_text(out, "url", m->url);
         add_number(out, "pid", (uint64_t)getpid());
         add_text(out, "state", state_of(m, ends));
+        add_device(m, out);
         int64_t age = now_ns(CLOCK_REALTIME) - m->mounted_ns;
         add_number(out, "mounted_ms", age > 0 ? (uint64_t)age / 1000000 : 0);
 }
@@ -278,7 +288,7 @@ static void add_options(struct mount *m, struct buf *out)
         mutex_lock(&m->options);
         add_text(out, "url", m->url);
         add_text(out, "mountpoint", m->mountpoint);
-        buf_addf(out, "device\t%u:%u\n", major(m->dev), minor(m->dev));
+        add_device(m, out);
         add_number(out, "pid", (uint64_t)getpid());
         add_number(out, "spill_used", spill_used(m->spill));
         for (size_t i = 0; known && i < param_count; i++) {

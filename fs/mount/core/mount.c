@@ -3,9 +3,11 @@
 #include "mount/core/mount.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -111,6 +113,29 @@ double mount_ttl_locked(const struct mount *m, const struct node *n) REQUIRES(tr
         if (n->file)
                 return 0; /* what becomes of it is decided at close */
         return seconds_left(n->fresh_until);
+}
+
+static bool lists(const char *path, dev_t dev)
+{
+        CLEANUP(fclosep) FILE *f = fopen(path, "re");
+        CLEANUP(freep) char *line = NULL;
+        size_t room = 0;
+        unsigned maj, min;
+
+        while (f && getline(&line, &room, f) > 0)
+                if (sscanf(line, "%*u %*u %u:%u ", &maj, &min) == 2 && makedev(maj, min) == dev)
+                        return true;
+        return false;
+}
+
+bool mount_is_listed(const struct mount *m)
+{
+        return lists("/proc/self/mountinfo", m->dev) || lists("/proc/1/mountinfo", m->dev);
+}
+
+bool mount_is_detached(const struct mount *m)
+{
+        return m->listed && !mount_is_listed(m);
 }
 
 int mount_key(struct mount *m, const struct node *dir, const char *name, char **key)

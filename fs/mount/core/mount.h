@@ -95,8 +95,15 @@ struct mount {
         uid_t uid;
         gid_t gid;
         dev_t dev;          /* of the mount, 0 until it stands */
+        bool listed;        /* mount_is_listed() when it began */
         int64_t mounted_ns; /* shown as the times of directories */
 };
+
+/* Whether the kernel lists the mount in this process's namespace, or in the machine's. One that was
+ * and is not any more is detached: it has left its mountpoint, maybe to another, and stays for as
+ * long as programs have files open. */
+bool mount_is_listed(const struct mount *m);
+bool mount_is_detached(const struct mount *m);
 
 /* Whether nothing is opened for writing any more. Who asks under the tree's lock, before the file
  * counts as open there, is refused or seen by whoever waits until nobody writes. */

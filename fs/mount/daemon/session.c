@@ -363,6 +363,7 @@ int session_start(struct session *s, char *why, size_t nwhy)
         int err = 0;
 
         s->m->dev = mountpoint_device(s->m->mountpoint, fuse_session_fd(s->fuse));
+        s->m->listed = mount_is_listed(s->m);
         s->m->proc_queries = proc_queries_start(s->m->dev);
         s->threads = calloc(want, sizeof *s->threads);
         if (!s->m->proc_queries || !s->threads || pipe2(s->wake, O_CLOEXEC | O_NONBLOCK)) {
@@ -474,7 +475,8 @@ void session_free(struct session *s)
         if (!s)
                 return;
         session_stop(s);
-        if (s->mounted)
+        /* libfuse unmounts what stands at the path. */
+        if (s->mounted && !mount_is_detached(s->m))
                 fuse_session_unmount(s->fuse);
         if (s->fuse)
                 fuse_session_destroy(s->fuse);
