@@ -3,7 +3,7 @@
 # cli.sh: what is wrong is one line with cause and remedy, a failing status, and nothing mounted.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 112
+plan 130
 start_store --region eu-west-3
 cd "$tmp" || exit 1
 mkdir "$mnt"
@@ -59,6 +59,24 @@ refused "a mountpoint that is not empty" 'not empty' -o "$quick" "$url" "$tmp/fu
 
 refused "a mountpoint in the place of the URL" 'URL first' -o "$quick" "$mnt" "$url"
 
+refused "a directory for spilling in the mount itself" 'spill_dir=.* lies in the mount itself' -o "$quick,spill_dir=$mnt" "$url" "$mnt"
+ln -s "$mnt" "$tmp/link"
+for inside in spill_dir log control_dir metrics=unix: ca_bundle; do
+	case $inside in *=*) ;; *) inside=$inside= ;; esac
+	refused "$inside by a link into the mount" "${inside%%=*}=.* lies in the mount itself" -o "$quick,$inside$tmp/link/x" "$url" "$mnt"
+done
+mkdir "$tmp/other"
+"$builddir/ckptfs" -o "$endpoint" "$url" "$tmp/other"
+refused "a directory for spilling in another mount" 'spill_dir=.* lies in a mount of ckptfs' -o "$quick,spill_dir=$tmp/other" "$url" "$mnt"
+umount "$tmp/other"
+mkdir "$tmp/confined"
+at_exit 'umount "$tmp/confined" 2>/dev/null'
+mount -t tmpfs -o ro confined "$tmp/confined"
+for option in spill_dir log; do
+	value=$tmp/confined; [ $option = spill_dir ] || value=$value/log
+	INVOCATION_ID=unit refused "$option where the unit may not write" "$option=.* ReadWritePaths=" -f -o "$quick,$option=$value" "$url" "$mnt"
+done
+umount "$tmp/confined"
 refused "a directory for spilling that is not there" 'spill_dir=/nonexistent' \
 	-o "$quick,spill_dir=/nonexistent" "$url" "$mnt"
 refused "an unknown option" "part_sise.*part_size" -o "$quick,part_sise=5M" "$url" "$mnt"

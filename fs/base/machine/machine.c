@@ -118,6 +118,11 @@ int machine_unnamed_file(const char *dir)
         return fd;
 }
 
+bool machine_is_confined(int err)
+{
+        return err == -EROFS && getenv("INVOCATION_ID"); /* systemd.exec(5) */
+}
+
 int machine_fuse_device(char *why, size_t nwhy)
 {
         CLEANUP(closep) int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);

@@ -21,6 +21,9 @@ uint64_t machine_disk_free(const char *dir);
 /* An unnamed file in the directory, to read and write: a descriptor or a negative errno. */
 int machine_unnamed_file(const char *dir);
 
+/* Whether a write may have met this error since a unit of systemd confines the process. */
+bool machine_is_confined(int err);
+
 /* Opens /dev/fuse: a descriptor, or a negative errno with one line in `why`. */
 int machine_fuse_device(char *why, size_t nwhy);
 

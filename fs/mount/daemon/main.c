@@ -104,6 +104,13 @@ static int anchor_paths(struct params *p, const char *cwd)
         return err;
 }
 
+static int check_paths(const struct command *c, const struct params *p, char *why)
+{
+        const struct mount *m = &c->mount;
+        return mountpoint_check_options(m->mountpoint, m->handed >= 0 || m->mounted_ns, p, why,
+                                        WHY_MAX);
+}
+
 /* getopt() is still at a word whose letter it does not know when more follow. */
 static void bad_flag(char **argv, char *why)
 {
@@ -199,7 +206,9 @@ static int parse(struct command *c, char *why)
                 return -1;
         struct mount *m = &c->mount;
         int err = mountpoint_handed(at, &m->mountpoint, &m->handed, why, WHY_MAX);
-        return err || m->handed >= 0 ? err : mountpoint_check(at, &m->mountpoint, why, WHY_MAX);
+        if (!err && m->handed < 0)
+                err = mountpoint_check(at, &m->mountpoint, why, WHY_MAX);
+        return err ? err : check_paths(c, &m->params, why);
 }
 
 /* The options as they are to be. Without a list: those of the command line and its file, and what
@@ -215,7 +224,7 @@ static int load_again(const struct command *c, const char *list, struct params *
         if (!err)
                 err = list ? params_set_list(p, list, why, WHY_MAX)
                            : reload_keep(now, c->set, p, why, WHY_MAX);
-        return err || anchor_paths(p, c->cwd) ? -1 : 0;
+        return err || anchor_paths(p, c->cwd) || check_paths(c, p, why) ? -1 : 0;
 }
 
 /* On the main thread, or that of ckptctl's socket; `list`: options that are to change, or NULL. */

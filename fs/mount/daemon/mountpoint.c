@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/machine/machine.h"
+#include "base/params.h"
 #include "mount/daemon/notify.h"
 
 #include "base/banned.h"
@@ -159,6 +161,85 @@ int mountpoint_handed(const char *path, char **out, int *handed, char *why, size
                 return -ENOMEM;
         }
         *handed = fd;
+        return 0;
+}
+
+static bool is_at_or_below(const char *path, const char *dir)
+{
+        size_t n = strlen(dir);
+
+        while (n && dir[n - 1] == '/')
+                n--;
+        return !strncmp(path, dir, n) && (!path[n] || path[n] == '/');
+}
+
+/* Of what may not be there yet, the directory tells. */
+static bool leads_into(const char *path, const char *mountpoint)
+{
+        CLEANUP(freep) char *dir = strdup(path);
+        CLEANUP(freep) char *real = realpath(path, NULL);
+        char *slash = dir ? strrchr(dir, '/') : NULL;
+
+        if (!real && slash && slash != dir) {
+                *slash = 0;
+                real = realpath(dir, NULL);
+        }
+        return real && is_at_or_below(real, mountpoint);
+}
+
+/* Whether the directory is one of another mount of ckptfs. */
+static bool is_in_ckptfs(const char *dir)
+{
+        CLEANUP(fclosep) FILE *f = fopen("/proc/self/mountinfo", "re");
+        CLEANUP(freep) char *line = NULL;
+        size_t room = 0;
+        unsigned maj, min;
+        struct stat st;
+
+        if (stat(dir, &st))
+                return false;
+        while (f && getline(&line, &room, f) > 0)
+                if (sscanf(line, "%*u %*u %u:%u ", &maj, &min) == 2 &&
+                    makedev(maj, min) == st.st_dev && strstr(line, " - fuse.ckptfs "))
+                        return true;
+        return false;
+}
+
+int mountpoint_check_options(const char *mountpoint, bool handed, const struct params *p, char *why,
+                             size_t nwhy)
+{
+        const struct {
+                const char *option, *path;
+        } all[] = {
+                {"spill_dir", p->ro ? NULL : p->spill_dir},
+                {"log", log_path(p->log)},
+                {"control_dir", p->control_dir},
+                {"metrics", strncmp(p->metrics, "unix:", 5) ? NULL : p->metrics + 5},
+                {"ca_bundle", p->ca_bundle},
+                {"credentials", p->credentials},
+                {"csek_file", p->csek_file},
+                {"sse_c_key_file", p->sse_c_key_file},
+        };
+
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+                const char *path = all[i].path;
+                if (!path || *path != '/' ||
+                    (!is_at_or_below(path, mountpoint) &&
+                     (handed || !leads_into(path, mountpoint))))
+                        continue;
+                snprintf(why, nwhy,
+                         "%s=%s lies in the mount itself, which would wait for itself: name "
+                         "another place",
+                         all[i].option, path);
+                return -EINVAL;
+        }
+        if (!handed && !p->ro && is_in_ckptfs(p->spill_dir)) {
+                snprintf(why, nwhy,
+                         "spill_dir=%s lies in a mount of ckptfs, and the two could wait for each "
+                         "other: name a directory of a local disk",
+                         p->spill_dir);
+                return -EINVAL;
+        }
         return 0;
 }
 

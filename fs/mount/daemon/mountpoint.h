@@ -3,6 +3,7 @@
 #ifndef CKPTFS_MOUNT_MOUNTPOINT_H
 #define CKPTFS_MOUNT_MOUNTPOINT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -16,6 +17,13 @@ int mountpoint_handed(const char *path, char **out, int *handed, char *why, size
  * opened. 0 with the absolute path malloc'ed in *out, or a negative errno with cause and remedy in
  * `why`. */
 int mountpoint_check(const char *path, char **out, char *why, size_t nwhy);
+
+/* Checks that none of the files and directories that the options name lies in the mount, which
+ * would wait for itself: 0, or -EINVAL with cause and remedy in `why`. `handed`: the mount is there
+ * already, and what leads to it by a symbolic link is not seen. */
+struct params;
+int mountpoint_check_options(const char *mountpoint, bool handed, const struct params *p, char *why,
+                             size_t nwhy);
 
 /* The device of what is mounted on that absolute path, without asking it; or, of /dev/fd/N, what
  * the kernel tells of `fuse`, the descriptor of /dev/fuse. 0: not known. */

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/machine/machine.h"
 #include "base/params.h"
 #include "mount/control/metrics_http.h"
 #include "mount/control/otlp.h"
@@ -26,8 +27,11 @@ int reload_log(const struct params *p, bool foreground, char *why, size_t nwhy)
         int err = log_open("ckptfs", dest, (enum log_level)p->log_level);
 
         if (err)
-                snprintf(why, nwhy, "log=%s: %s: name a file that can be written, or syslog", dest,
-                         strerror(-err));
+                snprintf(why, nwhy, "log=%s: %s: name a file that can be written, or syslog%s",
+                         dest, strerror(-err),
+                         machine_is_confined(err) ? ", or add its directory to ReadWritePaths= of "
+                                                    "the unit"
+                                                  : "");
         else
                 log_set_json(p->log_format);
         return err;

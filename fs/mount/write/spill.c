@@ -35,7 +35,12 @@ struct spill {
 int spill_check(const char *dir, char *why, size_t nwhy)
 {
         CLEANUP(closep) int fd = machine_unnamed_file(dir);
-        if (fd < 0)
+        if (fd < 0 && machine_is_confined(fd))
+                snprintf(why, nwhy,
+                         "spill_dir=%s: %s: let the unit write there by ReadWritePaths=%s, or name "
+                         "another directory of a local disk",
+                         dir, strerror(-fd), dir);
+        else if (fd < 0)
                 snprintf(why, nwhy,
                          "spill_dir=%s: %s: name a directory of a local disk that can be written",
                          dir, strerror(-fd));
