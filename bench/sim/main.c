@@ -41,6 +41,7 @@ struct options {
         struct server_config server;
         uint64_t total_rate;
         unsigned write_rate, read_rate; /* 0: any */
+        uint64_t given;                 /* a bit for each option, from OPT_LISTEN on */
 };
 
 static const char usage[] =
@@ -313,10 +314,59 @@ static int set_option(struct options *o, int opt, char *value)
         }
 }
 
+static const char *name_of(int opt)
+{
+        const struct option *l = longs;
+
+        while (l->val != opt)
+                l++;
+        return l->name;
+}
+
+static bool has(const struct options *o, int opt)
+{
+        return o->given & UINT64_C(1) << (opt - OPT_LISTEN);
+}
+
+/* An option that would change nothing is one that was meant otherwise. */
+static int check_effects(const struct options *o)
+{
+        static const struct {
+                int opt;
+                const struct protocol *of;
+        } one_sided[] = {
+                {OPT_REQUEST_RATE, &protocol_s3},  {OPT_REQUESTER_PAYS, &protocol_s3},
+                {OPT_SESSION_LIFE, &protocol_s3},  {OPT_READ_ONLY_SESSIONS, &protocol_s3},
+                {OPT_COPY_IF, &protocol_s3},       {OPT_DOMAIN, &protocol_s3},
+                {OPT_BASE_PATH, &protocol_s3},     {OPT_ACCESS_POINT, &protocol_s3},
+                {OPT_CHECKSUMS, &protocol_s3},     {OPT_OBJECT_LOCK, &protocol_s3},
+                {OPT_HNS, &protocol_gs},           {OPT_NO_MOVE, &protocol_gs},
+                {OPT_TESTBENCH, &protocol_gs},     {OPT_NAME_PAUSE, &protocol_gs},
+                {OPT_REWRITE_CHUNK, &protocol_gs}, {OPT_RESUME_SHORT, &protocol_gs},
+        };
+        char why[WHY];
+
+        for (size_t i = 0; i < sizeof one_sided / sizeof *one_sided; i++) {
+                if (!has(o, one_sided[i].opt) || one_sided[i].of == o->server.protocol)
+                        continue;
+                snprintf(why, sizeof why,
+                         "--%s does nothing here: leave it out, or give --protocol %s",
+                         name_of(one_sided[i].opt), one_sided[i].of->name);
+                return option_complain(why);
+        }
+        if (has(o, OPT_QUOTA) && o->null)
+                return option_complain("--quota does nothing with --null, which keeps no bytes: "
+                                       "leave it out, or give --data DIR");
+        return 0;
+}
+
 static int check_options(struct options *o)
 {
         struct service *s = &o->server.service;
+        int err = check_effects(o);
 
+        if (err)
+                return err;
         if (!s->secret_key && s->access_key)
                 s->secret_key = getenv("STORESIM_SECRET_KEY");
         if (!o->dir == !o->null)
@@ -355,6 +405,7 @@ static int parse_options(int argc, char **argv, struct options *o)
                                 argv[optind - 1]);
                         return -EINVAL;
                 }
+                o->given |= UINT64_C(1) << (opt - OPT_LISTEN);
                 err = set_option(o, opt, optarg);
         }
         if (err)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Bad arguments of the simulator: one line with cause and remedy, and nothing served.
 . "${srcdir:?}/tests/lib/tap.sh"
-plan 21
+plan 38
 
 refuses() {
 	name=$1 want=$2
@@ -33,6 +33,16 @@ b="--bucket bkt"
 	refuses "a bad rate of all connections" 'total-rate.*as 50M' $b --null --total-rate 0
 	refuses "a bad rate of requests" 'as 3500,5500' $b --null --request-rate 100
 	refuses "a bad time" 'as 20ms' $b --null --ttfb 20x
+	for option in request-rate=1,1 requester-pays session-life=1s read-only-sessions copy-if=ignore domain=d base-path=/a \
+		access-point=ap=bkt checksums=none object-lock; do
+		refuses "--$option with the protocol of Google" "^storesim: --${option%%=*} does nothing here: .*--protocol s3" \
+			$b --null "--$option" --protocol gs
+	done
+	for option in hns no-move testbench name-pause=1s rewrite-chunk=1M resume-short=1M; do
+		refuses "--$option with the protocol of S3" "^storesim: --${option%%=*} does nothing here: .*--protocol gs" \
+			$b --null "--$option"
+	done
+	refuses "a quota of what is forgotten" '^storesim: --quota does nothing with --null' $b --null --quota 1M
 	refuses "half a key" 'give --access-key and --secret-key' $b --null --access-key a
 	refuses "half of TLS" 'give --tls-cert and --tls-key' $b --null --tls-cert x
 	refuses "no certificate" 'in PEM' $b --null --tls-cert "$tmp/none" --tls-key "$tmp/none"
