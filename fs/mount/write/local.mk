@@ -2,6 +2,7 @@
 fs_mount_libmount_la_SOURCES += \
 	%D%/commit.c \
 	%D%/commit_phase.h \
+	%D%/conflict_record.c \
 	%D%/extent_map.c \
 	%D%/extent_map.h \
 	%D%/left_upload.c \

@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* upload_request.c: the requests of a file: what each is made of, how it goes to the store, and
- * what its end changes. A change that lost to another host's is recorded here in place of being
- * published. See wfile_int.h. */
+ * what its end changes. See wfile_int.h. */
 #include "mount/write/wfile_int.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/container_of.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/mutex.h"
-#include "base/record/recovery_record.h"
 #include "mount/write/left_upload.h"
 
 #include "base/banned.h"
@@ -323,9 +319,6 @@ static void begun(struct part_body *p, struct pool *pool)
 
 /* --- their beginnings --- */
 
-static void end_request(struct upload_request *t, int err, const struct store_object *obj,
-                        struct store_upload *up);
-
 static int read_body(void *arg, uint64_t off, void *dst, size_t n)
 {
         struct upload_request *t = arg;
@@ -335,171 +328,12 @@ static int read_body(void *arg, uint64_t off, void *dst, size_t n)
         return part_body_read(t->part, off, dst, n);
 }
 
-static struct store_body body_of(struct upload_request *t)
+struct store_body upload_request_body(struct upload_request *t)
 {
         if (!t->part->len)
                 return store_body_mem(NULL, 0);
         return (struct store_body){
                 .read = read_body, .arg = t, .len = t->part->len, .crc32c = t->part->crc};
-}
-
-/* A change whose base another host replaced, or whose name another file has: its bytes stay at the
- * store, recorded for `ckptctl recover`, while the other's object stands. Those without an upload
- * go first, then the record that names them. */
-struct recording {
-        struct upload_request *of;
-        struct recovery_record kept;
-        char id[RECOVERY_ID_MAX];
-        char *text; /* of the record, borrowed by its put */
-};
-
-static void recording_free(struct recording *k)
-{
-        if (!k)
-                return;
-        recovery_record_release(&k->kept);
-        free(k->text);
-        free(k);
-}
-
-static void recording_freep(struct recording **k)
-{
-        recording_free(*k);
-}
-
-/* It is kept; or with an error it is not, and the upload is aborted. */
-static void recorded(struct recording *k, int err)
-{
-        struct upload_request *t = k->of;
-        const char *base = k->kept.base ? k->kept.base : "none", *to = k->kept.key;
-        bool renamed = strcmp(t->key, to) != 0;
-
-        if (!err && !k->kept.base)
-                log_error_of(
-                        LOG_ABOUT(.operation = "publish", .file = to,
-                                  .remedy = "ckptctl recover publishes or discards it"),
-                        "%s: another file has that name: what was to go through it is kept as %s",
-                        to, k->id);
-        else if (err)
-                log_error_of(
-                        LOG_ABOUT(.operation = "publish", .file = t->key,
-                                  .remedy = "save it again"),
-                        "%s: its version %s was replaced by another host, and the change made on "
-                        "it is lost: %s",
-                        t->key, base, strerror(-err));
-        else
-                log_error_of(LOG_ABOUT(.operation = "publish", .file = t->key,
-                                       .remedy = "ckptctl recover publishes or discards it"),
-                             "%s: its version %s was replaced by another host: the change made on "
-                             "it is kept as %s%s%s",
-                             t->key, base, k->id, renamed ? ", to be published as " : "",
-                             renamed ? to : "");
-        recording_free(k);
-        t->recorded = !err;
-        end_request(t, -ESTALE, NULL, NULL);
-}
-
-static void record_put(void *arg, int err, const struct store_object *obj)
-{
-        (void)obj;
-        recorded(arg, err);
-}
-
-static int put_record(struct recording *k)
-{
-        CLEANUP(freep) char *key = NULL;
-
-        k->text = recovery_record_print(&k->kept);
-        if (!k->text || asprintf(&key, RECOVERY_PREFIX "%s", k->id) < 0)
-                return -ENOMEM;
-        struct store_body body = store_body_mem(k->text, strlen(k->text));
-        return store_put(k->of->file->env->store, key, &body, NULL, NULL, record_put, k);
-}
-
-static void bytes_put(void *arg, int err, const struct store_object *obj)
-{
-        struct recording *k = arg;
-        (void)obj;
-        if (!err)
-                err = put_record(k);
-        if (err)
-                recorded(k, err);
-}
-
-static int put_bytes(struct recording *k)
-{
-        struct upload_request *t = k->of;
-        struct store_body body = body_of(t);
-        CLEANUP(freep) char *key = NULL;
-
-        if (asprintf(&key, ORPHAN_PREFIX "%s", k->id) < 0)
-                return -ENOMEM;
-        return store_put(t->file->env->store, key, &body, &t->meta, NULL, bytes_put, k);
-}
-
-static int add_part(void *arg, const struct store_part *part)
-{
-        const struct recovery_part p = {
-                .partno = part->partno,
-                .size = part->size,
-                .etag = (char *)part->etag, /* copied */
-                .has_crc = part->has_crc,
-                .crc32c = part->crc32c,
-        };
-        return recovery_record_add_part(arg, &p);
-}
-
-/* What the record says. 0 or -ENOMEM. */
-static int describe(struct recovery_record *k, const struct upload_request *t)
-{
-        bool upload = t->kind == REQUEST_COMPLETE;
-        const char *base = t->cond.if_match ? t->cond.if_match : t->base;
-        char host[256] = "";
-        struct timespec ts;
-
-        gethostname(host, sizeof host - 1);
-        clock_gettime(CLOCK_REALTIME, &ts);
-        k->time_ns = (int64_t)ts.tv_sec * 1000000000;
-        k->size = t->size;
-        k->key = strdup(upload && t->src ? t->src : t->key);
-        k->host = strdup(host);
-        k->base = base ? strdup(base) : NULL;
-        k->upload = upload ? strdup(store_upload_id(t->upload)) : NULL;
-        if (!k->key || !k->host || (base && !k->base) || (upload && !k->upload))
-                return -ENOMEM;
-        return upload ? store_upload_sent(t->upload, add_part, k) : 0;
-}
-
-/* Whether the request would have published a change of a version that is gone: then it records
- * that. */
-static bool may_record(struct upload_request *t)
-{
-        struct wfile *f = t->file;
-
-        if ((t->kind != REQUEST_PUT && t->kind != REQUEST_COMPLETE) || t->append ||
-            (!t->cond.if_match && !t->src))
-                return false;
-        mutex_lock(&f->mtx);
-        bool may = !f->locked.unlinked && (f->locked.commit.phase == COMMIT_RECORDING ||
-                                           commit_enter_locked(f, COMMIT_RECORDING));
-        mutex_unlock(&f->mtx);
-        return may;
-}
-
-/* The version that was changed is gone, but all of the new one is at hand: it is recorded in place
- * of being published. 0, then the request ends with that; or -ESTALE. */
-static int record(struct upload_request *t)
-{
-        CLEANUP(recording_freep) struct recording *k = may_record(t) ? calloc(1, sizeof *k) : NULL;
-
-        if (!k)
-                return -ESTALE;
-        k->of = t;
-        recovery_record_id(k->id);
-        if (describe(&k->kept, t) || (t->kind == REQUEST_COMPLETE ? put_record(k) : put_bytes(k)))
-                return -ESTALE;
-        (void)TAKE_PTR(k); /* the request's now */
-        return 0;
 }
 
 /* What the error of a request that publishes says of the commit. */
@@ -534,17 +368,8 @@ static void request_done(void *arg, int err, const struct store_object *obj)
         if (has_left(t, err))
                 env->passes(env->owner, t->src, NULL);
         err = publish_error(t, err);
-        if (err != -ESTALE || record(t))
-                end_request(t, err, obj, NULL);
-}
-
-/* Whether it is not to be published, but recorded. */
-static bool is_recorded(struct upload_request *t)
-{
-        mutex_lock(&t->file->mtx);
-        bool is = t->file->locked.commit.phase == COMMIT_RECORDING;
-        mutex_unlock(&t->file->mtx);
-        return is;
+        if (err != -ESTALE || conflict_record(t))
+                upload_request_end(t, err, obj, NULL);
 }
 
 static int send_part(struct upload_request *t)
@@ -554,14 +379,14 @@ static int send_part(struct upload_request *t)
         int err = t->summed ? 0 : part_body_sum(t->part);
         if (err)
                 return err;
-        struct store_body body = body_of(t);
+        struct store_body body = upload_request_body(t);
         if (t->kind != REQUEST_PUT)
                 return store_upload_part(t->upload, t->part->no, &body, request_done, t);
         err = env->meta(env->owner, t->file->who, t->early, &t->meta);
         if (err)
                 return err;
-        if (is_recorded(t))
-                return record(t);
+        if (conflict_is_recorded(t))
+                return conflict_record(t);
         if (t->append)
                 return store_append(env->store, t->key, t->cond.if_match, t->off, &body, &t->meta,
                                     request_done, t);
@@ -588,7 +413,7 @@ static void filled(void *arg, int err, const struct store_got *got)
         if (!err)
                 err = send_part(t);
         if (err)
-                end_request(t, err, NULL, NULL);
+                upload_request_end(t, err, NULL, NULL);
 }
 
 static int fetch(struct upload_request *t)
@@ -607,7 +432,7 @@ static int fetch(struct upload_request *t)
 
 static void upload_done(void *arg, int err, struct store_upload *up)
 {
-        end_request(arg, err, NULL, up);
+        upload_request_end(arg, err, NULL, up);
 }
 
 static int create(struct upload_request *t)
@@ -669,8 +494,8 @@ static int complete(struct upload_request *t)
         int err = check_sum(t);
         if (err)
                 return err;
-        if (is_recorded(t))
-                return record(t);
+        if (conflict_is_recorded(t))
+                return conflict_record(t);
         return t->src && t->base ? store_head(t->file->env->store, t->key, target_headed, t)
                                  : store_upload_complete(t->upload, &t->cond, request_done, t);
 }
@@ -688,7 +513,7 @@ static int move(struct upload_request *t)
 
 static void key_is_locked(struct waiter *w)
 {
-        end_request(CONTAINER_OF(w, struct upload_request, for_key), 0, NULL, NULL);
+        upload_request_end(CONTAINER_OF(w, struct upload_request, for_key), 0, NULL, NULL);
 }
 
 static int lock_key(struct upload_request *t)
@@ -709,7 +534,7 @@ static void start(struct upload_request *t)
         int err = -ENOMEM;
 
         if (t->err) {
-                end_request(t, t->err, NULL, NULL);
+                upload_request_end(t, t->err, NULL, NULL);
                 return;
         }
         switch (t->kind) {
@@ -752,7 +577,7 @@ static void start(struct upload_request *t)
                 break;
         }
         if (err)
-                end_request(t, err, NULL, NULL);
+                upload_request_end(t, err, NULL, NULL);
 }
 
 /* --- their ends --- */
@@ -840,7 +665,7 @@ static void ended_locked(struct wfile *f, struct outcome *out, struct upload_req
         commit_request_ended_locked(f, out, t, err, obj);
 }
 
-static void end_request(struct upload_request *t, int err, const struct store_object *obj,
+void upload_request_end(struct upload_request *t, int err, const struct store_object *obj,
                         struct store_upload *up)
 {
         struct wfile *f = t->file;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wfile_int.h: what wfile.c (the program's side), wfile_read.c, wfile_end.c, upload_part.c (parts
- * that are sent as they fill), commit.c (a commit's way through its phases) and
- * upload_request.c (requests) share.
+ * that are sent as they fill), commit.c (a commit's way through its phases), upload_request.c
+ * (requests) and conflict_record.c (changes that lost) share.
  *
  * One function, wfile_advance_locked(), looks at the state and decides what comes next; every event
  * (a write, a commit, the end of a request) changes the state and calls it. What must not happen
@@ -357,5 +357,17 @@ void upload_request_abort_locked(struct wfile *f, struct outcome *out) REQUIRES(
 void attempt_leave_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* Starts the requests that begin, then frees those that have ended. No lock is held. */
 void upload_requests_run(struct outcome *out);
+/* The request has ended, with what the store said. */
+void upload_request_end(struct upload_request *t, int err, const struct store_object *obj,
+                        struct store_upload *up);
+/* The bytes of its part, read as they are sent. */
+struct store_body upload_request_body(struct upload_request *t);
+
+/* --- conflict_record.c --- */
+/* The version that was changed is gone, but all of the new one is at hand: it is recorded in place
+ * of being published. 0, then the request ends with that; or -ESTALE. */
+int conflict_record(struct upload_request *t);
+/* Whether it is not to be published, but recorded. */
+bool conflict_is_recorded(struct upload_request *t);
 
 #endif
