@@ -63,10 +63,12 @@ static const struct {
          0,
          5},
         {{"400 RequestTimeout", "ok"}, 0, 2},
+        {{"400 ThrottlingException", "400 Throttling", "400 RequestLimitExceeded", "ok"}, 0, 4},
         {{"reset", "reset", "ok"}, 0, 3},
         {{"hang", "ok"}, 0, 2},
         {{"400 BadDigest", "400 XAmzContentChecksumMismatch", "400 InvalidDigest", "ok"}, 0, 4},
         {{"400 XAmzContentSHA256Mismatch", "503 SlowDown", "ok"}, 0, 3},
+        {{"400 IncompleteBody", "ok"}, 0, 2},
         {{"400 BadDigest"}, -EBADMSG, 4},
         /* "On a 409 failure you should fetch the object's ETag and retry" (API, PutObject) */
         {{"409 ConditionalRequestConflict", "ok"}, 0, 2},

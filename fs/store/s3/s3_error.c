@@ -25,8 +25,19 @@ static const struct {
         {"ServiceUnavailable", OP_SLOW},
         {"ServerBusy", OP_SLOW},
         {"TooManyRequests", OP_SLOW},
+        /* Of other services, as KMS behind an encrypted bucket, whatever the status (AWS SDKs and
+         * Tools reference guide, "Retry behavior"). */
+        {"BandwidthLimitExceeded", OP_SLOW},
+        {"RequestLimitExceeded", OP_SLOW},
+        {"RequestThrottled", OP_SLOW},
+        {"RequestThrottledException", OP_SLOW},
+        {"ThrottledException", OP_SLOW},
+        {"Throttling", OP_SLOW},
+        {"ThrottlingException", OP_SLOW},
+        {"TooManyRequestsException", OP_SLOW},
         {"InternalError", OP_RETRY},
         {"RequestTimeout", OP_RETRY},
+        {"RequestTimeoutException", OP_RETRY},
         {"OperationAborted", OP_RETRY},
         {"ConditionalRequestConflict", OP_RETRY}, /* the condition is still to be decided */
         {"AccessDenied", -EACCES},
@@ -41,6 +52,7 @@ static const struct {
         {"KeyTooLongError", -ENAMETOOLONG},
         {"EntityTooLarge", -EFBIG},
         {"BadDigest", OP_DAMAGED},
+        {"IncompleteBody", OP_DAMAGED},
         {"InvalidDigest", OP_DAMAGED},
         {"XAmzContentChecksumMismatch", OP_DAMAGED},
         {"XAmzContentSHA256Mismatch", OP_DAMAGED},
