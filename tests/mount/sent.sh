@@ -3,7 +3,7 @@
 # sent.sh: what was sent before the file is published, and is changed after all.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 15
+plan 17
 start_store
 mkdir "$tmp/spill"
 # In so little memory nothing of what was sent is kept.
@@ -23,6 +23,14 @@ expect_eq "old" "$(store_cat gone)" "a change of what was sent and is not kept p
 fdo_ends "ok ok ok ok EBUSY EBUSY ok ok ok ok" "a change of what was sent is refused, and the writer goes on"
 head -c 13000000 "$tmp/data" >"$tmp/want"
 same "a writer goes on to write what it would have written" "$tmp/want" gone
+
+# A write that goes into a part that was sent, and into one that was not, is refused as a whole.
+# promise: bytes.busy
+expect_eq "ok ok ok ok ok EBUSY ok" "$(fdo src "$tmp/data" open wct "$mnt/crossed" pwrite 5242880 5242880 pwrite 5242380 0 \
+	src "$tmp/more" pwrite 1000 5242380 close)" "a write that is refused for a part of it is refused"
+head -c 10485760 "$tmp/data" >"$tmp/want"
+dd if=/dev/zero of="$tmp/want" bs=1 seek=5242380 count=500 conv=notrunc status=none
+same "a write that is refused changes nothing" "$tmp/want" crossed
 
 # Whoever writes over something may do so again.
 for how in wt +t; do

@@ -131,13 +131,25 @@ static struct upload_part *number_run_locked(struct wfile *f) REQUIRES(&f->mtx)
         return s;
 }
 
-int upload_part_check(const struct upload_part *s, uint64_t pos, uint64_t end)
+static int check_part(const struct upload_part *s, uint64_t pos, uint64_t end)
 {
-        if (!s || s->state == UPLOAD_PART_FILLING || !s->dropped)
+        if (s->state == UPLOAD_PART_FILLING || !s->dropped)
                 return 0;
         if (s->state == UPLOAD_PART_FLYING)
                 return -EAGAIN;
         return pos > s->off || end < s->off + s->len ? -EBUSY : 0;
+}
+
+int upload_parts_check(const struct upload_parts *p, uint64_t from, uint64_t to)
+{
+        int err = 0;
+
+        for (size_t i = find_part(p, from); !err && i < p->n && p->v[i].off < to; i++) {
+                const struct upload_part *s = &p->v[i];
+                uint64_t end = s->off + s->len;
+                err = check_part(s, from > s->off ? from : s->off, to < end ? to : end);
+        }
+        return err;
 }
 
 void upload_part_reopen(struct upload_part *s)

@@ -244,24 +244,24 @@ static int no_room_locked(struct wfile *f) REQUIRES(&f->mtx)
         return -ENOSPC;
 }
 
-/* After an error what was put before it is part of the file. */
+/* A refusal changes nothing. After another error (no memory) what was put before it is part of the
+ * file. */
 static int write_locked(struct wfile *f, struct outcome *out, struct wfile_user *u, uint64_t pos,
                         const unsigned char *p, size_t n, struct pool_buf *whole) REQUIRES(&f->mtx)
 {
         struct pool_buf *keep = whole && n >= KEEP_MIN ? whole : NULL;
+        int err = note_refusal_locked(f, upload_parts_check(&f->locked.parts, pos, pos + n));
 
-        while (n) {
+        while (!err && n) {
                 struct upload_part *s;
                 uint64_t end, fresh = 0;
-                int err = upload_part_at_locked(f, pos, &s, &end);
+                err = upload_part_at_locked(f, pos, &s, &end);
                 if (err)
-                        return err;
+                        break;
                 size_t k = end - pos < n ? (size_t)(end - pos) : n;
-                err = note_refusal_locked(f, upload_part_check(s, pos, pos + k));
-                if (!err)
-                        err = extent_map_put(&f->locked.data, pos, p, k, keep, &fresh);
+                err = extent_map_put(&f->locked.data, pos, p, k, keep, &fresh);
                 if (err)
-                        return err;
+                        break;
                 wfile_note_change_locked(f, u);
                 upload_part_reopen(s);
                 f->locked.rewritten = f->locked.rewritten || fresh < k;
@@ -272,7 +272,7 @@ static int write_locked(struct wfile *f, struct outcome *out, struct wfile_user 
                 p += k;
                 n -= k;
         }
-        return 0;
+        return err;
 }
 
 /* Nobody will read these bytes: the file has no name, and no handle that reads. */

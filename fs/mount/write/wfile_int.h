@@ -291,9 +291,9 @@ void recent_add(struct recent *r, uint64_t n);
  * to none (*s is NULL), end. 0, -EFBIG or -ENOMEM. */
 int upload_part_at_locked(struct wfile *f, uint64_t pos, struct upload_part **s, uint64_t *end)
         REQUIRES(&f->mtx);
-/* Whether bytes [pos, end) of the part can be changed now: 0; -EAGAIN, when it is on its way; or
- * -EBUSY, when the rest of it is gone and would have to be sent again. */
-int upload_part_check(const struct upload_part *s, uint64_t pos, uint64_t end);
+/* Whether bytes [from, to) can be changed now: 0; -EAGAIN, when a part of them is on its way; or
+ * -EBUSY, when the rest of a part is gone and would have to be sent again. */
+int upload_parts_check(const struct upload_parts *p, uint64_t from, uint64_t to);
 /* They were: a part whose bytes were gone is sent again, under its number. */
 void upload_part_reopen(struct upload_part *s);
 /* After bytes at `pos`, `fresh` of them new, were put. Sends what is full. */
@@ -301,7 +301,7 @@ void upload_part_filled_locked(struct wfile *f, struct outcome *out, struct uplo
                                uint64_t pos, const void *p, size_t n, uint64_t fresh)
         REQUIRES(&f->mtx);
 /* The file is cut to `size`; what is sent of the rest will not be part of it. 0, -EAGAIN or -EBUSY
- * as upload_part_check(). */
+ * as upload_parts_check(). */
 int upload_parts_cut_locked(struct wfile *f, uint64_t size) REQUIRES(&f->mtx);
 /* Sends the last part though it is not full. False when it is too small or not whole. */
 bool upload_parts_send_last_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
