@@ -10,7 +10,9 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/mutex.h"
+#include "ctl/ctl.h"
 #include "ctl/doctor.h"
 
 #include "base/banned.h"
@@ -226,9 +228,11 @@ static void try_bandwidth(struct doctor *d, struct probe *p, char *block, int64_
 void doctor_speed(struct doctor *d, struct store *s, const char *prefix, const char *key)
 {
         int64_t us = latency(s, key);
+        char said[LOG_TEXT_MAX];
 
         if (!us)
-                doctor_say(d, DOCTOR_BROKEN, "latency", "a look at an object failed");
+                doctor_say(d, DOCTOR_BROKEN, "latency", "%s",
+                           ctl_last_words(said) ? said : "a look at an object failed");
         else if (us > LATENCY_SLOW_US)
                 doctor_say(d, DOCTOR_SLOW, "latency",
                            "the store answers in %" PRId64 " ms: use one in the region of this "

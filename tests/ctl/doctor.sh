@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 let_users_mount || :
-plan 58
+plan 71
 start_store
 url=$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET/run
 export AWS_EC2_METADATA_DISABLED=true
@@ -175,6 +175,20 @@ doctor -- part_size=5M --no-speed "$url"
 set_faults
 expect_slow latency 'region of this machine' "a store that is far away is told"
 
+echo '[{"op": "GetObject", "key": "run/*", "do": "delay", "stall": "500ms"}]' >"$tmp/slow.json"
+set_faults "$tmp/slow.json"
+doctor -- connections=4,part_size=5M "$url"
+set_faults
+expect_slow read 'see to the network' "a store that gives bytes slowly is told"
+expect_eq "" "$(grep '^slow	write	' "$tmp/out")" "a store that gives bytes slowly takes them fast"
+
+# A server that does not know the condition of the second PutObject replaces the object.
+echo '[{"op": "PutObject", "key": "run/*", "do": "status", "status": 200, "nth": 2}]' >"$tmp/ignores.json"
+set_faults "$tmp/ignores.json"
+doctor -- part_size=5M --no-speed "$url"
+set_faults
+expect_broken exclusive 'ignores If-None-Match' "a store on which two hosts create one file is told"
+
 # A network that loses the first connection.
 cat >"$tmp/relay.py" <<'PY'
 import socket, sys, threading
@@ -205,6 +219,13 @@ CKPTFS_TEST_ENDPOINT=$store
 expect_slow http 'then the server answered' "a server that answers at the second time only is told, and examined"
 check "what it allows is examined all the same" grep -q '^ok	delete	' "$tmp/out"
 
+# Options that fit better are taken by a mount.
+doctor -- connections=1,part_size=5M "$url"
+expect_slow options '-o connections=auto,part_size=[0-9]+M$' "options that fit better are told"
+mount_ckptfs "$(sed -n 's/^slow	options	.* -o //p' "$tmp/out")"
+expect_eq "ok ok ok" "$(fdo open wct "$mnt/recommended" write 100 close)" "a mount takes the options that doctor recommends"
+umount_ckptfs
+
 # A mount that runs tells its options.
 mkdir "$tmp/control"
 mount_ckptfs "control_dir=$tmp/control" part_size=5M connections=32
@@ -212,6 +233,14 @@ timeout 120 "$builddir/ckptctl" doctor --no-speed -o "control_dir=$tmp/control" 
 doctor_rc=$?
 expect_eq "0 " "$doctor_rc $(named broken)" "a mount that runs is examined with its own options"
 check "the read-ahead of a mount that runs is its own" grep -q '^ok	read-ahead	the kernel reads 4096 KiB ahead' "$tmp/out"
+bdi=/sys/class/bdi/$(mountpoint -d "$mnt")/read_ahead_kb
+if (echo 128 >"$bdi") 2>/dev/null; then
+	timeout 120 "$builddir/ckptctl" doctor --no-speed -o "control_dir=$tmp/control" "$mnt" >"$tmp/out" 2>"$tmp/err"
+	doctor_rc=$?
+	expect_slow read-ahead "reads 128 KiB ahead: write 4096 to $bdi" "a read-ahead of a mount that is too small is told"
+else
+	skip "a read-ahead of a mount that is too small is told" "$bdi cannot be written"
+fi
 if unshare -m true 2>/dev/null; then
 	timeout 120 unshare -m sh "$tmp/no_fuse" "$builddir/ckptctl" doctor --no-speed -o "control_dir=$tmp/control" "$mnt" >"$tmp/out" 2>"$tmp/err"
 	expect_eq "0 the mount runs" "$? $(grep '^ok	fuse' "$tmp/out" | cut -f 3)" "FUSE is not tried for a mount that runs"
@@ -220,7 +249,7 @@ else
 fi
 timeout 120 prlimit --nofile=256:256 "$builddir/ckptctl" doctor --no-speed -o "control_dir=$tmp/control" "$mnt" >"$tmp/out" 2>"$tmp/err"
 check "the limit of open files of a mount that runs is its own" grep -q '^ok	limits	' "$tmp/out"
-expect_eq 0 "$(find "$mnt" -mindepth 1 -not -path "$mnt/run*" | wc -l)" "the mount shows nothing of the objects that were tried"
+expect_eq recommended "$(find "$mnt" -mindepth 1 -not -path "$mnt/run*" -printf '%f\n')" "the mount shows nothing of the objects that were tried"
 timeout 60 "$builddir/ckptctl" doctor -o "control_dir=$tmp/control" "$tmp" >"$tmp/out" 2>"$tmp/err"
 expect_eq "1 1" "$? $(wc -l <"$tmp/err")" "a directory that is no mount is refused in one line"
 "$builddir/ckptctl" doctor s3:/bucket >"$tmp/out" 2>"$tmp/err"
@@ -286,3 +315,19 @@ CKPTFS_TEST_SCHEME=gs
 start_store
 doctor -- anonymous,part_size=5M --no-speed "gs://$CKPTFS_TEST_BUCKET/run"
 expect_eq "0 " "$doctor_rc $(named broken)" "nothing is broken where nothing is, on gs, too"
+store_stop
+# Each permission lacks alone: what needs it is broken, each by its name.
+gs_denied() { # PERMISSION WHAT...
+	permission=$1; shift
+	store_start storesim --deny "$permission"
+	doctor -- anonymous,part_size=5M --no-speed "gs://$CKPTFS_TEST_BUCKET/run"
+	store_stop
+	expect_eq "1 $* 0" "$doctor_rc $(named broken) $(grep '^broken' "$tmp/out" | grep -cv "need.*$permission\|allow.*$permission")" \
+		"a permission that lacks on gs is told: $permission"
+}
+gs_denied storage.objects.list list
+gs_denied storage.objects.create put
+gs_denied storage.objects.get get multipart copy latency
+gs_denied storage.multipartUploads.create multipart
+gs_denied storage.multipartUploads.abort abort
+gs_denied storage.objects.delete exclusive abort delete

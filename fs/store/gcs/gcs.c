@@ -190,7 +190,7 @@ static const char *upload_permission(const struct store_kind *k, enum op_verb ve
                 return multipart ? "storage.multipartUploads.create and storage.objects.create"
                                  : "storage.objects.create";
         return multipart ? "storage.multipartUploads.create, storage.objects.create, "
-                           "storage.objects.delete and storage.objects.move"
+                           "storage.objects.delete, storage.objects.get and storage.objects.move"
                          : "storage.objects.get, storage.objects.create and storage.objects.delete";
 }
 
@@ -212,7 +212,7 @@ static const char *gcs_permission(const struct store_kind *k, enum op_verb verb)
                 [OP_FOLDER_RENAME] = "storage.folders.rename",
                 [OP_LIST] = "storage.objects.list",
                 [OP_PART_COPY] = "storage.objects.get and storage.objects.create",
-                [OP_ABORT] = "storage.multipartUploads.abort",
+                [OP_ABORT] = "storage.multipartUploads.abort and storage.objects.delete",
                 [OP_PARTS] = "storage.multipartUploads.listParts",
                 [OP_UPLOADS] = "storage.multipartUploads.list",
         };
