@@ -487,7 +487,7 @@ void store_stats(const struct store *s, struct store_stats *out);
 /* Where the credentials of requests are from, for people; never a secret. Does not block. */
 struct store_credentials {
         const char *source; /* "environment", a constant; NULL: none were found yet */
-        const char *kind;   /* "keys", "token" or "none", a constant */
+        const char *kind;   /* "keys", "session keys", "token" or "none", a constant */
         int64_t fetched_s;  /* seconds since 1970; 0: they were not */
         int64_t expiry_s;   /* the same; 0: never */
         bool usable;        /* they hold now */

@@ -235,6 +235,14 @@ int ctl_stats(const struct ctl *c)
 
 /* --- credentials and log level --- */
 
+/* Keys of a session end, whether their source tells when or not. */
+static void print_no_expiry(const char *kind)
+{
+        printf("until\t%s\n", !strcmp(kind, "keys") ? "no expiry: they hold until they are replaced"
+                              : !strcmp(kind, "none") ? "-"
+                                                      : "not told by their source");
+}
+
 int ctl_credentials(const struct ctl *c)
 {
         CLEANUP(live_reply_release) struct live_reply r = {.n = 0};
@@ -248,7 +256,7 @@ int ctl_credentials(const struct ctl *c)
         printf("kind\t%s\n", live_field(&r, "kind"));
         printf("usable\t%s\n", live_field(&r, "usable"));
         if (!expiry) {
-                puts("until\tthey are replaced");
+                print_no_expiry(live_field(&r, "kind"));
         } else {
                 gmtime_r(&expiry, &tm);
                 strftime(until, sizeof until, "%Y-%m-%dT%H:%M:%SZ", &tm);

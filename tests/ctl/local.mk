@@ -2,6 +2,7 @@
 # ckptctl, against storesim and a mount.
 ctl_tests = \
 	%D%/completion.sh \
+	%D%/credentials.sh \
 	%D%/detached.sh \
 	%D%/doctor.sh \
 	%D%/drain.sh \

@@ -419,7 +419,7 @@ void cred_chain_about(struct cred_chain *c, struct store_credentials *out)
         const struct cred *have = &c->locked.cred;
         *out = (struct store_credentials){
                 .source = have->kind == CRED_ANONYMOUS ? "anonymous" : c->locked.source,
-                .kind = kinds[have->kind],
+                .kind = have->kind == CRED_KEYS && have->token ? "session keys" : kinds[have->kind],
                 .fetched_s = c->locked.fetched,
                 .expiry_s = have->expiry,
                 .usable = usable_locked(c, time(NULL)),
