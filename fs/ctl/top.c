@@ -222,7 +222,7 @@ static void draw_files(struct screen *s, const struct look *now, const struct lo
         }
 }
 
-static void draw(const struct look *now, const struct look *then, enum order order)
+static void draw(const struct look *now, const struct look *then, enum order order, unsigned ms)
 {
         static const char *const names[ORDERS] = {"rate", "size", "name"};
         struct screen s = {.text = BUF_INIT};
@@ -233,7 +233,8 @@ static void draw(const struct look *now, const struct look *then, enum order ord
         draw_files(&s, now, then, order);
         while (s.used + 1 < s.height)
                 line(&s, "%s", "");
-        line(&s, "q quit   s order: %s   + - interval   space look now", names[order]);
+        line(&s, "q quit   s order: %s   + - each %g s   space look now", names[order],
+             (double)ms / 1000);
         if (!s.text.failed)
                 fwrite(s.text.p, 1, s.text.len, stdout);
         fflush(stdout);
@@ -297,7 +298,7 @@ static int watch(const struct ctl *c, struct look *now, struct look *then)
         enum order order = BY_RATE;
 
         while (!ends) {
-                draw(now, then, order);
+                draw(now, then, order, ms);
                 if (!wait_for_key(&order, &ms) || ends)
                         continue;
                 struct look next;

@@ -3,7 +3,7 @@
 # live.sh: ckptctl asks mounts that run, by a socket that holds nobody up and answers nobody else.
 . "${srcdir:?}/tests/lib/mount.sh"
 need_fuse
-plan 58
+plan 59
 start_store
 dir=$tmp/control
 ctl() { timeout 60 "$builddir/ckptctl" -o "control_dir=$dir" "$@"; }
@@ -62,7 +62,11 @@ fdo_ends "ok ok ok ok" "the close that waited publishes"
 set_faults parts_denied
 expect_log 'store: upload-part .* 403 AccessDenied'
 expect_log 'd/denied: not published'
-fdo open wct "$mnt/d/denied" write 6000000 close >/dev/null
+fdo_begin open wct "$mnt/d/denied" write 6000000 fsync pause close
+expect_eq "failed${tab}Permission denied" "$(ctl files | grep 'd/denied$' | cut -f 1,7)" \
+	"a file whose upload failed shows with its last error"
+: >"$tmp/fdo/go"
+wait "$fdo_pid"
 set_faults
 check "the status shows the last errors with code and request id of the store" sh -c 'echo "$1" |
 	grep -qE "^(error|warning)	.* ago: .*d/denied.*403 AccessDenied.*request .*: the credentials need s3:PutObject"' sh "$(ctl status)"

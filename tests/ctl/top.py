@@ -36,13 +36,16 @@ def read(until):
 
 
 def keep():
-    """Waits for a whole screen that was drawn from now on."""
+    """Waits for a whole screen that was drawn from now on: another follows it, or nothing for a second."""
     global text, screens
     until = time.time() + 30
     text = b""
+    last, since = text, time.time()
     while time.time() < until:
+        if text != last:
+            last, since = text, time.time()
         drawn = text.split(b"\x1b[H")
-        if len(drawn) > 2:
+        if len(drawn) > 2 or (len(drawn) == 2 and time.time() > since + 1):
             with open(f"{folder}/screen{screens}.raw", "wb") as f:
                 f.write(drawn[1])
             with open(f"{folder}/screen{screens}", "wb") as f:

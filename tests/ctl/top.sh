@@ -3,11 +3,12 @@
 # top.sh: ckptctl top fills the screen of a terminal, whatever its size, and gives it back.
 . "${srcdir:?}/tests/lib/mount.sh"
 need_fuse
-plan 14
+plan 17
 start_store
 dir=$tmp/control
 mount_ckptfs "control_dir=$dir" part_size=5M
-terminal() { timeout 120 python3 "$srcdir/tests/ctl/top.py" "$tmp" "$@" "$builddir/ckptctl" -o "control_dir=$dir" top --interval 200ms; }
+terminal() { timeout 120 python3 "$srcdir/tests/ctl/top.py" "$tmp" "$@" "$builddir/ckptctl" -o "control_dir=$dir" top --interval "$interval"; }
+interval=200ms
 lines() { awk 'END { print NR }' "$tmp/screen$1"; }
 widest() { awk '{ n = length($0); if (n > most) most = n } END { print most }' "$tmp/screen$1"; }
 
@@ -27,6 +28,11 @@ check "the last line has the keys" sh -c 'tail -n 1 "$1" | grep -q "^q quit"' sh
 expect_eq "rate size name" "$(cd "$tmp" && awk -F 'order: ' 'NF > 1 { split($2, w, " "); print w[1] }' screen0 screen1 screen2 | xargs)" \
 	"s changes the order"
 expect_eq "b 10" "$(sed -n '9p' "$tmp/screen2" | awk '{ print $NF }') $(grep -c . "$tmp/screen3")" "files are shown in their order"
+expect_eq "0 5 restored" "$(terminal 24x80 "+,+,-,-,q")" "top takes + and -"
+expect_eq "0.2 0.4 0.8 0.4 0.2" "$(cd "$tmp" && awk -F ' each ' 'NF > 1 { print $2 + 0 }' screen0 screen1 screen2 screen3 screen4 | xargs)" \
+	"+ doubles the interval, and - halves it"
+interval=1h
+expect_eq "0 3 restored" "$(terminal 24x80 " , ,q")" "the space bar looks at once"
 timeout 60 "$builddir/ckptctl" -o "control_dir=$dir" top </dev/null >"$tmp/out" 2>"$tmp/err"
 expect_eq "1 0 1" "$? $(wc -l <"$tmp/out") $(grep -c 'needs a terminal' "$tmp/err")" "top without a terminal is refused in one line"
 : >"$tmp/fdo/go"
