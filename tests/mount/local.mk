@@ -56,6 +56,7 @@ mount_tests = \
 	%D%/listing_large.sh \
 	%D%/locks.sh \
 	%D%/log.sh \
+	%D%/log_lines.sh \
 	%D%/lost_base.sh \
 	%D%/many_files.sh \
 	%D%/many_open.sh \

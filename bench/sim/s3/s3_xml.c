@@ -78,7 +78,8 @@ static size_t find_error(const char *code, int status)
 void s3_begin_headers(struct request *x)
 {
         buf_reset(&x->headers);
-        buf_addf(&x->headers, "x-amz-request-id: %s\r\n", x->id);
+        buf_addf(&x->headers, "%s: %s\r\n", x->google ? "X-GUploader-UploadID" : "x-amz-request-id",
+                 x->id);
 }
 
 void s3_header(struct request *x, const char *name, const char *value)
@@ -146,7 +147,8 @@ static void error_body(struct request *x, const char *code, const char *message)
         s3_element(&x->body, "Code", code);
         s3_element(&x->body, "Message", message);
         s3_element(&x->body, "Resource", x->rq.path ? x->rq.path : "");
-        s3_element(&x->body, "RequestId", x->id);
+        if (!x->google)
+                s3_element(&x->body, "RequestId", x->id);
         buf_adds(&x->body, "</Error>");
 }
 

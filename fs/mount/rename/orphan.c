@@ -72,7 +72,8 @@ static void copied(void *arg, int err, const struct store_object *obj)
                         err = store_delete(l->m->store, l->copy, copy_deleted, NULL);
         }
         if (err && err != -ENOENT && err != -ESTALE)
-                log_warn_of(LOG_ABOUT(.operation = "delete", .file = l->n->name),
+                log_warn_of(LOG_ABOUT(.operation = "delete", .file = l->n->name,
+                                      .remedy = "who has it open may get ESTALE: open it anew"),
                             "%s: could not be kept for those who read it: %s", l->n->name,
                             strerror(-err));
         prepared(l);

@@ -331,7 +331,8 @@ static void old_name_was_taken(struct rename *r)
         if (r->no_replace && store_caps(r->m->store) & STORE_CAP_COPY_IF)
                 err = store_delete_if(r->m->store, r->to_key, r->new_etag, copy_deleted, r);
         if (err) {
-                log_warn_of(LOG_ABOUT(.operation = "rename", .file = r->from_key),
+                log_warn_of(LOG_ABOUT(.operation = "rename", .file = r->from_key,
+                                      .remedy = "delete the new name if it is not wanted"),
                             "rename %s to %s: somebody else took the old name away: what it led to "
                             "stays by the new one",
                             r->from_key, r->to_key);

@@ -60,7 +60,8 @@ void left_uploads_add(struct left_uploads *l, struct store_upload *up, const cha
                 mutex_unlock(&l->mtx);
         }
         if (kept) {
-                log_warn_of(LOG_ABOUT(.operation = "publish", .file = key),
+                log_warn_of(LOG_ABOUT(.operation = "publish", .file = key,
+                                      .remedy = "'ckptctl uploads' lists it, should it stay"),
                             "%s: its unfinished upload could not be aborted: tried again once a "
                             "file is published, and at the end of the mount",
                             key);

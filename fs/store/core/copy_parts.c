@@ -155,7 +155,8 @@ static void headed(void *arg, int err, const struct store_object *obj)
         if (!err && *c->etag && strcmp(c->etag, obj->etag))
                 err = -ESTALE;
         if (!err && !obj->size) {
-                log_warn_of(LOG_ABOUT(.operation = "copy", .file = c->src),
+                log_warn_of(LOG_ABOUT(.operation = "copy", .file = c->src,
+                                      .remedy = "report the line to whoever runs the store"),
                             "store: copy %s: the store says that an empty object is too large",
                             c->src);
                 err = -EIO;

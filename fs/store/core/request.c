@@ -141,7 +141,23 @@ bool op_is_denied(const struct op *op)
                (!*code || !strcmp(code, "AccessDenied") || !strcmp(code, "forbidden"));
 }
 
-/* What may help; "" where the message is all there is. */
+/* What may help where neither the way nor a permission is the reason. */
+static const char *general_remedy(const struct op *op, int err)
+{
+        switch (err) {
+        case -ETIMEDOUT:
+                return "'ckptctl doctor' tries each step of the way to the store";
+        case -EACCES:
+                return "see 'ckptctl credentials', and correct them or their policy";
+        case -ENOSPC:
+                return "make room at the store, or raise its quota";
+        default:
+                return op->rq.status >= 500 ? "ask whoever runs the store, with the request id"
+                                            : "'ckptctl doctor' tries each operation";
+        }
+}
+
+/* What may help. */
 static const char *remedy_of(const struct op *op, int err, char *buf, size_t n)
 {
         const char *wants = op_is_denied(op) ? op->s->ops->permission(op->s->kind, op->verb) : "";
@@ -151,10 +167,7 @@ static const char *remedy_of(const struct op *op, int err, char *buf, size_t n)
                 return buf;
         }
         snprintf(buf, n, "the credentials need %s", wants);
-        return *wants              ? buf
-               : err == -ETIMEDOUT ? "'ckptctl doctor' tries each step of the way to the store"
-               : err == -EACCES    ? "see 'ckptctl credentials', and correct them or their policy"
-                                   : "";
+        return *wants ? buf : general_remedy(op, err);
 }
 
 static void say(const struct op *op, const char *outcome, int err)
