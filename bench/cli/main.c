@@ -158,6 +158,13 @@ static int take_away(const struct args *a, const char *arg, struct sweep *keys, 
         return err == -ENOENT && a->file && suite_has_group(a->dir, name) ? 0 : err;
 }
 
+/* Whether a variable of the shell was empty that was to name what is read: without the key it would
+ * be the whole of the bucket or directory. */
+static bool names_no_dataset(const struct scenario *sc, const char *arg)
+{
+        return !strcmp(sc->name, "dataset") && !strcmp(arg, "dataset=");
+}
+
 /* The arguments behind the scenario. They are read twice, into a sweep of their own
  * (`only_command`), for what a file has to know of them, and behind the file's keys. */
 static int read_args(int argc, char **argv, const struct scenario *sc, struct args *a,
@@ -195,6 +202,11 @@ static int read_args(int argc, char **argv, const struct scenario *sc, struct ar
                         a->dry_run = true;
                 } else if (!strcmp(arg, "--legacy-names")) {
                         a->legacy_names = true;
+                } else if (names_no_dataset(sc, arg)) {
+                        snprintf(why, nwhy,
+                                 "dataset= names no data set: give it, or leave it out to read "
+                                 "all that is there");
+                        return -EINVAL;
                 } else if (*arg == '~') {
                         err = take_away(a, arg, keys, only_command, why, nwhy);
                 } else if (strcmp(arg, "-m") != 0 && strcmp(arg, "--multirun") != 0) {

@@ -24,7 +24,7 @@ else
 	skip "more ranks make the same data set" "$bench_no_mpi"
 fi
 reads_it() { sh -c '
-	command=$(sed -n "s/^read it with: //p" "$1" | tail -n 1) && [ -n "$command" ] && PATH=$2:$PATH && eval "$command drop=none out=printed"' \
+	command=$(sed -n "s/^read it with: //p" "$1" | tail -n 1) && [ -n "$command" ] && PATH=$2:$PATH && eval "$command"' \
 	sh "$1" "$builddir"; }
 check "the command that datagen prints reads what it made" reads_it out
 odd="it's;one&two"

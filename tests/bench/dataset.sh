@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 63
+plan 64
 cd "$tmp" || exit 1
 format=$(image_format)
 mkdir disk mnt
@@ -112,6 +112,7 @@ refused "dataloader=s3mapdataset reads from s3, not from storage=disk" dataset=$
 refused "dataloader=mountpointcache reads through a mount with a cache on a disk, and ckptfs has none" dataset=$images $at \
 	mount.path=. dataloader=mountpointcache
 refused "no sample is there" dataset=nothing $at
+refused "dataset= names no data set" dataset= path=disk/$images
 refused "mount.path=DIR" dataset=$images $at dataloader=mountpoint
 
 # a vision transformer

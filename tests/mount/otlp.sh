@@ -3,7 +3,7 @@
 # otlp.sh: a collector of OpenTelemetry gets the metrics of a mount, as metrics.def names them.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 22
+plan 23
 start_store
 python=$CKPTFS_PEERS/clients/bin/python
 "$python" -c 'import opentelemetry.proto' 2>/dev/null || python=python3
@@ -200,3 +200,8 @@ timeout 60 "$builddir/ckptfs" -o "endpoint=$CKPTFS_TEST_ENDPOINT,metrics_otlp=$u
 	"$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET" "$mnt" >"$tmp/out" 2>&1
 expect_eq "1 1 0" "$? $(grep -c 'OTEL_EXPORTER_OTLP_METRICS_HEADERS has a value with' "$tmp/out") $(grep -c secret "$tmp/out")" \
 	"headers that cannot be are refused, and not shown"
+export OTEL_EXPORTER_OTLP_METRICS_HEADERS='api-key='
+timeout 60 "$builddir/ckptfs" -o "endpoint=$CKPTFS_TEST_ENDPOINT,metrics_otlp=$url" \
+	"$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET" "$mnt" >"$tmp/out" 2>&1
+expect_eq "1 1" "$? $(grep -c 'OTEL_EXPORTER_OTLP_METRICS_HEADERS has a header without a value' "$tmp/out")" \
+	"a header without a value is refused"

@@ -64,6 +64,8 @@ static const char *add(struct buf *out, char *pair)
                 return "a name that is none of a header";
         if (is_ours(name))
                 return "a header that is the export's own";
+        if (!*value)
+                return "a header without a value"; /* as of a variable that was not set */
         if (uri_decode(value, false) < 0 || !is_value(value))
                 return "a value with an escape or a character that cannot be";
         buf_addf(out, "%s: %s", name, value);
