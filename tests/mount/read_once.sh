@@ -3,13 +3,14 @@
 # read_once.sh: what is read past the page cache is fetched once, however many read it, and is never another version.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 17
+plan 19
 start_store --ttfb 2ms
 size=40000000
 head -c $size /dev/urandom >"$tmp/data"
 head -c $size /dev/urandom >"$tmp/other"
 for n in 0 1 2 3 4; do store_put large$n <"$tmp/data"; done
-received() { getfattr --absolute-names --only-values -n user.ckptfs.stats "$mnt" | tr ' ' '\n' | sed -n 's/^received_bytes=//p'; }
+figure() { getfattr --absolute-names --only-values -n user.ckptfs.stats "$mnt" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
+received() { figure received_bytes; }
 mark() { received_before=$(received); }
 # At most 1.1 times the file was fetched since the mark.
 once() { fetched=$(($(received) - received_before)); [ $fetched -le $((size / 10 * 11)) ] || { echo "$fetched bytes were fetched"; return 1; }; }
@@ -47,6 +48,13 @@ check "readers in blocks of 128 KiB that begin together fetch a file once" once
 mark
 check "a file that was read, and closed, is read from memory" reads large3 1M "$tmp/data"
 check "what is read from memory is not fetched" none
+hits=$(figure read_cache_hits) misses=$(figure read_misses) ahead=$(figure readahead_hits)
+reads large3 1M "$tmp/data"
+hits=$(($(figure read_cache_hits) - hits)) misses=$(($(figure read_misses) - misses)) ahead=$(($(figure readahead_hits) - ahead))
+diag "from memory $hits, missed $misses, ahead $ahead"
+expect_eq "$size yes" "$((hits + misses + ahead)) $([ $hits -ge $((size / 10 * 9)) ] && echo yes)" \
+	"the metrics count each byte once, and most as read from memory"
+check "the metrics count the memory that it takes" test "$(figure read_cache_used)" -ge $((size / 10 * 9))
 store_put large3 <"$tmp/other"
 check "a version of another host is read though the one before is in memory" reads large3 1M "$tmp/other"
 dd if="$tmp/data" of="$mnt/large3" bs=1M status=none

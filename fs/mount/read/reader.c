@@ -242,6 +242,17 @@ static uint64_t gap_end_locked(const struct reader *r, uint64_t at, uint64_t end
         return cached_ranges_next(&r->locked.cached, at, end);
 }
 
+/* Counts bytes by where they are: in `g`, or nowhere. */
+static void count_read(const struct fetch_range *g, uint64_t n)
+{
+        if (!g)
+                METRIC_ADD(read_misses, n);
+        else if (g->cached)
+                METRIC_ADD(read_cache_hits, n);
+        else
+                METRIC_ADD(readahead_hits, n);
+}
+
 /* Requests what of the read is neither here nor on its way. */
 static int demand_locked(struct reader *r, struct stream *s, const struct read_op *op,
                          enum pool_want want) REQUIRES(&r->mtx)
@@ -254,8 +265,7 @@ static int demand_locked(struct reader *r, struct stream *s, const struct read_o
                 int err = g ? 0 : request_locked(r, at, stop - at, want);
                 if (err)
                         return err;
-                if (g)
-                        METRIC_ADD(readahead_hits, (stop < end ? stop : end) - at);
+                count_read(g, (stop < end ? stop : end) - at);
                 at = stop;
                 if (s->ahead < at)
                         s->ahead = at;

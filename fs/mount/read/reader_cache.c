@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/container_of.h"
+#include "base/metrics.h"
 
 #include "base/banned.h"
 
@@ -31,6 +32,7 @@ bool reader_cache_locked(struct reader *r, struct fetch_range *g) REQUIRES(&r->m
         g->cached = true;
         g->consumed = 0;
         version_cache_grew(c, memory);
+        METRIC_ADD(read_cache_used, memory);
         if (r->locked.cached.n == 1)
                 version_cache_touch(c, &r->version);
         return true;
@@ -43,6 +45,7 @@ void reader_uncache_locked(struct reader *r, struct fetch_range *g) REQUIRES(&r-
         cached_ranges_remove(&r->locked.cached, g);
         g->cached = false;
         version_cache_shrank(c, fetch_range_memory(g));
+        METRIC_SUB(read_cache_used, fetch_range_memory(g));
         if (!r->locked.cached.n)
                 version_cache_remove(c, &r->version);
 }
