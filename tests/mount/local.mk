@@ -58,6 +58,7 @@ mount_tests = \
 	%D%/log.sh \
 	%D%/log_lines.sh \
 	%D%/lost_base.sh \
+	%D%/lost_name.sh \
 	%D%/many_files.sh \
 	%D%/many_open.sh \
 	%D%/memory.sh \
@@ -148,6 +149,7 @@ mount_gs_tests = \
 	%D%/gs/many_files.sh \
 	%D%/gs/many_open.sh \
 	%D%/gs/memory.sh \
+	%D%/gs/lost_name.sh \
 	%D%/gs/memory_commits.sh \
 	%D%/gs/mmap.sh \
 	%D%/gs/mmap_full.sh \

@@ -80,10 +80,14 @@ void op_reply_attr(fuse_req_t req, struct mount *m, struct node *n)
         fuse_reply_attr(req, &st, ttl);
 }
 
-/* Since it was deleted or replaced: the store does not know it by that name any more. */
-static bool has_lost_name(const struct node *n)
+bool op_has_lost_name_locked(const struct node *n) REQUIRES(tree_mutex)
 {
         return n->parent && !n->hashed;
+}
+
+bool op_is_replaced_locked(const struct node *n) REQUIRES(tree_mutex)
+{
+        return op_has_lost_name_locked(n) && !attr_sync_waits_for_commit_locked(n);
 }
 
 /* Another version, or none, has the name now: the kernel is to look it up anew. Who only looks is
@@ -118,7 +122,7 @@ static int take_reply_locked(struct op_ask *a, const struct node_info *info) REQ
         int err = tree_other_locked(n, info) ? take_other_locked(a, false) : 0;
         if (!err && tree_set_info_locked(a->m->tree, n, info))
                 err = -ENOMEM;
-        if (has_lost_name(n))
+        if (op_has_lost_name_locked(n))
                 n->fresh_until = 0;
         return err;
 }
@@ -267,8 +271,8 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         (void)fi;
 
         tree_lock(m->tree);
-        bool known = n->nreaders || n->file || has_lost_name(n) || op_known_locked(m, n) ||
-                     (n->attr_known && n == tree_root(m->tree));
+        bool known = n->nreaders || n->file || op_has_lost_name_locked(n) ||
+                     op_known_locked(m, n) || (n->attr_known && n == tree_root(m->tree));
         tree_unlock(m->tree);
         struct getattr *g = known ? NULL : malloc(sizeof *g);
         if (known) {

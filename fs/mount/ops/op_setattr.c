@@ -59,6 +59,11 @@ static void edit_go(struct op_edit *e)
         struct node *n = e->n;
 
         tree_lock(e->m->tree);
+        if (op_is_replaced_locked(n)) {
+                tree_unlock(e->m->tree);
+                edit_end(e, -ESTALE);
+                return;
+        }
         if (!n->attr_known && n->published) {
                 tree_unlock(e->m->tree);
                 if (e->tries++ < TRIES)
