@@ -67,6 +67,11 @@ static void step_again(const struct judge *j, struct op *op, enum act act)
                 step_maybe(j, op, act);
 }
 
+static bool is_attribute(const struct call *c)
+{
+        return c->kind == CALL_CHMOD || c->kind == CALL_XATTR;
+}
+
 static bool is_change(const struct call *c)
 {
         return c->kind < CALL_READ && c->fate != FATE_KILLED;
@@ -128,7 +133,7 @@ static int64_t known_from(const struct judge *j, const struct call *c, const cha
         for (unsigned i = 0; i < j->h->n; i++) {
                 const struct call *k = &j->h->calls[i];
                 bool own = k->host == c->host && is_change(k) && !k->err && k->t[3] < c->t[0];
-                bool tells = k->kind != CALL_CHMOD && k->kind != CALL_MOVE_DIR;
+                bool tells = !is_attribute(k) && k->kind != CALL_MOVE_DIR;
                 if (own && tells && k->t[2] > from && is_of(k, name))
                         from = k->t[2];
         }
@@ -360,14 +365,13 @@ static void judge_remove(struct judge *j, const struct call *c)
         step_again(j, op, ACT_CLEAR);
 }
 
-/* Whether another host changed the mode meanwhile, which makes another version.
- */
+/* Whether another host changed the attributes meanwhile, which makes another version. */
 static bool is_chmodded(const struct judge *j, const struct call *c)
 {
         for (unsigned i = 0; i < j->h->n; i++) {
                 const struct call *k = &j->h->calls[i];
                 bool below = c->kind == CALL_MOVE_DIR && is_below(k->name, c->name);
-                if (k->kind == CALL_CHMOD && k->host != c->host && k->t[0] <= over(j, c) &&
+                if (is_attribute(k) && k->host != c->host && k->t[0] <= over(j, c) &&
                     over(j, k) >= c->t[0] && (below || !strcmp(k->name, c->name)))
                         return true;
         }
@@ -389,6 +393,23 @@ static void move_steps(struct judge *j, struct op *op)
         op->steps[op->nsteps - 1].optional = is_chmodded(j, op->call);
 }
 
+/* Whether another host gave something the same name while the reply to this call may have got
+ * lost: where the store renames in one step, and another host had taken the file away, what that
+ * one has brought there is taken for what the call was to bring, if it is the same file
+ * (docs/testing.md). */
+static bool is_doubled(const struct judge *j, const struct call *c)
+{
+        for (unsigned i = 0; j->h->setting.faulty && j->h->setting.moves_whole && i < j->h->n;
+             i++) {
+                const struct call *k = &j->h->calls[i];
+                bool moves = k->kind == CALL_MOVE || k->kind == CALL_MOVE_NEW;
+                if (moves && k->host != c->host && !k->err && !strcmp(k->to, c->to) &&
+                    k->t[0] <= c->t[3] && over(j, k) >= c->t[0])
+                        return true;
+        }
+        return false;
+}
+
 static void judge_move(struct judge *j, const struct call *c)
 {
         bool fresh = c->kind == CALL_MOVE_NEW;
@@ -405,7 +426,7 @@ static void judge_move(struct judge *j, const struct call *c)
         if (!has_effect(j, c) && !late)
                 return;
         struct op *op = op_new(j, c, c->name, c->to);
-        op->maybe = is_maybe(j, c) || late;
+        op->maybe = is_maybe(j, c) || late || is_doubled(j, c);
         op->only_new = fresh;
         if (late) {
                 step_last(j, op, ACT_COPY);
@@ -426,6 +447,18 @@ static bool is_young(const struct judge *j, const struct call *c, const char *na
                         return true;
         }
         return false;
+}
+
+/* Whether a file may keep its old name below a directory that is renamed (docs/testing.md). Where
+ * copies are made, and another host has taken one away before the old name is deleted, this may be
+ * a file that came back. Where the store renames in one step, and the reply to that is lost, what
+ * another host has put by the old name since may have come after that step. */
+static bool may_stay_below(const struct judge *j, const struct call *c, const char *name,
+                           const char *to)
+{
+        if (j->h->setting.moves_whole)
+                return j->h->setting.faulty && is_name_changed(j, c, name, c->t[0], over(j, c));
+        return is_young(j, c, name) && is_name_changed(j, c, to, c->t[0], over(j, c));
 }
 
 /* Each file below by itself: others see it under its old name, under both, or
@@ -451,10 +484,7 @@ static void judge_move_dir(struct judge *j, const struct call *c)
                 op->if_there = true;
                 op->maybe = is_maybe(j, c);
                 move_steps(j, op);
-                /* Where copies are made, and another host has taken one away before the old name is
-                 * deleted, this may be a file that came back (docs/testing.md). */
-                if (!j->h->setting.moves_whole && is_young(j, c, j->paths[i].name) &&
-                    is_name_changed(j, c, to, c->t[0], over(j, c)))
+                if (may_stay_below(j, c, j->paths[i].name, to))
                         op->steps[op->nsteps - 1].optional = true;
         }
 }
@@ -519,7 +549,7 @@ static void judge_list(struct judge *j, const struct call *c)
                 judge_names(j, c);
 }
 
-static void judge_chmod(struct judge *j, const struct call *c)
+static void judge_attribute(struct judge *j, const struct call *c)
 {
         if (c->err && !explained(j, c))
                 wrong_errno(j, c);
@@ -533,9 +563,9 @@ static void judge_call(struct judge *j, const struct call *c)
                 [CALL_CHANGE] = judge_change,     [CALL_REMOVE] = judge_remove,
                 [CALL_MOVE] = judge_move,         [CALL_MOVE_NEW] = judge_move,
                 [CALL_MOVE_DIR] = judge_move_dir, [CALL_MKDIR] = judge_mkdir,
-                [CALL_RMDIR] = judge_rmdir,       [CALL_CHMOD] = judge_chmod,
-                [CALL_READ] = judge_read,         [CALL_STAT] = judge_stat,
-                [CALL_LIST] = judge_list,
+                [CALL_RMDIR] = judge_rmdir,       [CALL_CHMOD] = judge_attribute,
+                [CALL_XATTR] = judge_attribute,   [CALL_READ] = judge_read,
+                [CALL_STAT] = judge_stat,         [CALL_LIST] = judge_list,
         };
 
         if (c->kind != CALL_RESTART)

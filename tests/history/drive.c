@@ -24,7 +24,9 @@
 
 #include "base/banned.h"
 
-enum { PROCS = HOSTS * EACH, LOOKS_US = 20000, VAIN_S = 120 };
+/* The kernel keeps what it was told for a tick or two longer: it counts in ticks, of which there
+ * may be 100 a second. */
+enum { PROCS = HOSTS * EACH, LOOKS_US = 20000, VAIN_S = 120, TICKS_MS = 20 };
 
 struct world *world;
 static struct daemon daemons[HOSTS];
@@ -316,7 +318,7 @@ static bool options(int argc, char **argv, struct job *job)
                         job->restarts = n;
                         break;
                 case 't':
-                        world->setting.ttl_ns = n * 1000000LL;
+                        world->setting.ttl_ns = n ? (n + TICKS_MS) * 1000000LL : 0;
                         break;
                 case 'm':
                         world->setting.moves_whole = true;

@@ -21,6 +21,13 @@ enum { RENAME_NEW = 1, DURABLE_MS = 20000 };
 
 /* --- names --- */
 
+static int set_attribute(struct who *w, const char *path)
+{
+        unsigned value = chance(w, 64);
+
+        return setxattr(path, "user.history", &value, sizeof value, 0);
+}
+
 static void do_name(struct who *w, enum call_kind kind, const char *name)
 {
         struct call c;
@@ -31,6 +38,7 @@ static void do_name(struct who *w, enum call_kind kind, const char *name)
         call_one_step(&c, kind == CALL_MKDIR   ? mkdir(path, 0755)
                           : kind == CALL_RMDIR ? rmdir(path)
                           : kind == CALL_CHMOD ? chmod(path, 0600 + chance(w, 64))
+                          : kind == CALL_XATTR ? set_attribute(w, path)
                                                : unlink(path));
         call_end(&m);
 }
@@ -183,7 +191,9 @@ void drive_one(struct who *w)
         unsigned what = chance(w, 120);
 
         random_file(w, name);
-        if (what < 36)
+        if (world->attributes && !chance(w, 16))
+                do_name(w, chance(w, 2) ? CALL_CHMOD : CALL_XATTR, name);
+        else if (what < 36)
                 do_read(w, name);
         else if (what < 46)
                 do_write(w, CALL_PUT, name);
@@ -203,8 +213,6 @@ void drive_one(struct who *w)
                 do_stat(w, name);
         else if (what < 93)
                 do_list(w);
-        else if (what < 95 && world->attributes)
-                do_name(w, CALL_CHMOD, name);
         else if (what < 98)
                 do_killed(w, chance(w, 2) ? CALL_PUT : CALL_APPEND, name);
         else

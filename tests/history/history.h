@@ -25,7 +25,8 @@
         K(MKDIR, "mkdir")                                                                          \
         K(RMDIR, "rmdir")                                                                          \
         K(CHMOD, "chmod")                                                                          \
-        K(READ, "read") /* open; read all; close */                                                \
+        K(XATTR, "xattr") /* a user attribute is set */                                            \
+        K(READ, "read")   /* open; read all; close */                                              \
         K(STAT, "stat")                                                                            \
         K(LIST, "list")                                                                            \
         K(RESTART, "restart") /* a daemon was killed, and another one mounted */

@@ -3,8 +3,9 @@
 #
 #   history_store SCHEME [option...]      storesim
 #   history_faults                        it loses replies, is late, stalls, resets and refuses
-#   history_record WAY SEED CALLS [option of drive...]     WAY is s3_ttl, s3_strict, gs_ttl or gs_strict; leaves
-#                                         $history, and returns 0 when all processes and daemons ended well
+#   history_record WAY SEED CALLS [option of drive...]     WAY is s3_ttl, s3_strict, gs_ttl or gs_strict, with attributes
+#                                         that change s3_ttl_attr and so on; leaves $history, and returns 0 when all
+#                                         processes and daemons ended well
 #   history_one NAME WAY SEED CALLS ...   one check: records, and judges
 . "${srcdir:?}/tests/lib/mount.sh"
 history_program=$builddir/tests/history/history
@@ -36,11 +37,16 @@ history_record() {
 	mkdir "$history_dir"
 	at_exit "for host in 0 1 2; do while umount -l $history_dir/\$host; do :; done; done 2>/dev/null"
 	case $history_way in
-	*_ttl) history_options=attr_ttl=300ms; set -- -t 300 "$@" ;;
+	*_ttl*)
+		# Some are older than all that a history does meanwhile, some are gone before the next call.
+		set -- $(echo 300 50 1000 4000 | cut -d ' ' -f $((history_seed % 4 + 1))) "$@"
+		history_options=attr_ttl=$1ms
+		set -- -t "$@"
+		;;
 	*) history_options=consistency=strict ;;
 	esac
 	! on_gs || set -- -m "$@"
-	[ -z "${CKPTFS_ATTRIBUTES:-}" ] || set -- -a "$@"
+	case $history_way in *_attr) set -- -a "$@" ;; esac
 	timeout -k 5 "${CKPTFS_HISTORY_LIMIT:-600}" "$history_program" drive -s "$history_seed" -n "$history_calls" \
 		-r "$history_restarts" "$@" "$history" "$history_dir" "$history_mount" -f \
 		-o "endpoint=$CKPTFS_TEST_ENDPOINT,part_size=5M,memory=128M,$history_options" \

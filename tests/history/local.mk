@@ -43,10 +43,14 @@ check_PROGRAMS += %D%/history %D%/test_check
 # tests/history/NAME. One source file is compiled, and comes before the library that has it without the defect.
 history_mutants = \
 	%D%/mutants/base_forgotten.patch \
+	%D%/mutants/change_disowned.patch \
 	%D%/mutants/error_swallowed.patch \
 	%D%/mutants/excl_forgotten.patch \
 	%D%/mutants/kill_publishes.patch \
+	%D%/mutants/left_behind.patch \
 	%D%/mutants/listing_skips.patch \
+	%D%/mutants/move_believed.patch \
+	%D%/mutants/move_disowned.patch \
 	%D%/mutants/names_last.patch \
 	%D%/mutants/noreplace_replaces.patch \
 	%D%/mutants/old_name_deleted.patch \

@@ -325,6 +325,29 @@ START_TEST(a_rename_of_which_nobody_knows_what_became_says_so)
 }
 END_TEST
 
+START_TEST(a_rename_may_take_a_file_of_the_same_name_for_its_own_when_its_reply_was_lost)
+{
+        const char *const theirs = "50 60 50 60 1 move d0/f0 d0/f1 0 0 told -";
+        const char *const mine = "40 160 40 160 0 move-new d0/f0 d0/f1 0 0 told -";
+        KEPT(faulty_whole, PUT_1, theirs, mine);
+        BROKEN(whole, PUT_1, theirs, mine);
+        /* not when the other gave it another name */
+        BROKEN(faulty_whole, PUT_1, "50 60 50 60 1 move d0/f0 d0/f2 0 0 told -", mine);
+}
+END_TEST
+
+START_TEST(what_was_changed_below_a_directory_may_stay_when_the_reply_was_lost)
+{
+        const char *const put = "10 11 20 30 0 put t0x/g0 - 1 0 told -";
+        const char *const change = "32 33 45 46 1 append t0x/g0 - 2 0 told -";
+        const char *const move = "40 60 40 60 0 move-dir t0x t0y 0 0 told -";
+        const char *const read = "70 71 71 75 1 read t0x/g0 - 0 0 told 1,2";
+        KEPT(faulty_whole, put, change, move, read);
+        BROKEN(whole, put, change, move, read);
+        BROKEN(faulty_whole, put, move, "70 71 71 75 1 read t0x/g0 - 0 0 told 1");
+}
+END_TEST
+
 START_TEST(a_size_may_be_that_before_a_rename_or_removal_of_the_same_host)
 {
         const char *const more = "32 33 34 35 1 append d0/f0 - 2 0 told -";
@@ -396,6 +419,9 @@ int main(void)
         tcase_add_test(t, a_change_that_was_overtaken_may_have_been_published);
         tcase_add_test(t, what_is_made_only_where_nothing_is_may_be_made_again);
         tcase_add_test(t, a_rename_of_which_nobody_knows_what_became_says_so);
+        tcase_add_test(
+                t, a_rename_may_take_a_file_of_the_same_name_for_its_own_when_its_reply_was_lost);
+        tcase_add_test(t, what_was_changed_below_a_directory_may_stay_when_the_reply_was_lost);
         tcase_add_test(t, a_size_may_be_that_before_a_rename_or_removal_of_the_same_host);
         tcase_add_test(t, bytes_tell_their_pieces);
         suite_add_tcase(s, t);
