@@ -24,7 +24,7 @@ same "a file that is closed in a detached mount is published" "$tmp/data" big
 mount_ckptfs "control_dir=$dir" part_size=5M
 second=$mount_pid
 expect_eq "detached $first serving $second" "$(states)" "the mount that stands there next is listed, too"
-expect_eq "$second" "$(ctl status "$mnt" | sed -n 's/^daemon.* pid \([0-9]*\),.*/\1/p')" "and is the one that the mountpoint names"
+expect_eq "$second" "$(ctl status "$mnt" | sed -n 's/^daemon.* pid \([0-9]*\),.*/\1/p')" "the mountpoint names the mount that stands there, not the detached one"
 kill -KILL "$second"
 wait "$second" 2>/dev/null
 expect_eq "detached $first unreachable -" "$(states)" "a daemon that died is listed beside the detached mount"

@@ -13,7 +13,7 @@ fs/base/sign            base base/text
 fs/base/control         base base/text/utf8.h
 fs/base/machine         base
 fs/base/record          base base/text
-fs/store/http           base
+fs/store/http           base base/text/digits.h
 fs/store/core           base base/text store/http store.h
 fs/store/cred           base base/text base/sign store/http store/core store.h
 fs/store/s3             base base/text base/sign store/http store/core store/cred store.h
