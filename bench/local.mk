@@ -15,6 +15,7 @@ include %D%/measure/local.mk
 include %D%/report/local.mk
 include %D%/scenario/local.mk
 include %D%/train/local.mk
+include %D%/train/math/local.mk
 %C%_libbench_la_CFLAGS = $(AM_CFLAGS) $(FUSE_CFLAGS) $(MPI_CFLAGS) \
 	$(JPEG_CFLAGS) $(ARCHIVE_CFLAGS) $(OPENBLAS_CFLAGS)
 %C%_libbench_la_LIBADD = fs/store/libstore.la fs/base/libbase.la $(FUSE_LIBS) $(MPI_LIBS) \

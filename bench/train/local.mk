@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 bench_libbench_la_SOURCES += \
-	%D%/blas.c \
-	%D%/blas.h \
 	%D%/fsdp.c \
 	%D%/fsdp.h \
-	%D%/math_host.c \
-	%D%/math_ops.h \
 	%D%/network.c \
 	%D%/network.h \
 	%D%/network_pass.c \
@@ -13,7 +9,6 @@ bench_libbench_la_SOURCES += \
 	%D%/patches.h \
 	%D%/pipe.c \
 	%D%/pipe.h \
-	%D%/random.h \
 	%D%/trace.c \
 	%D%/trace.h \
 	%D%/train_data.c \

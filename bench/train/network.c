@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/train/math/random.h"
 #include "bench/train/patches.h"
-#include "bench/train/random.h"
 
 #include "base/banned.h"
 

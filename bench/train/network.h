@@ -13,7 +13,7 @@
 #define CKPTFS_BENCH_TRAIN_NETWORK_H
 
 #include "bench/data/model.h"
-#include "bench/train/math_ops.h"
+#include "bench/train/math/math_ops.h"
 
 struct network_tensor {
         char name[52];        /* "blocks.3.attn.key.weight" */

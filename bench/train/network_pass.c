@@ -2,9 +2,9 @@
 /* network_pass.c: the forward and the backward pass of network.h. */
 #include <math.h>
 
+#include "bench/train/math/random.h"
 #include "bench/train/network.h"
 #include "bench/train/patches.h"
-#include "bench/train/random.h"
 
 #include "base/banned.h"
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "bench/train/random.h"
+#include "bench/train/math/random.h"
 
 #include "base/banned.h"
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/train/math/random.h"
 #include "bench/train/patches.h"
-#include "bench/train/random.h"
 #include "bench/train/trainer.h"
 #include "tests/lib/small_gpt.h"
 

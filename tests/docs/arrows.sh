@@ -36,15 +36,16 @@ bench/coll              base bench/core bench/dev
 bench/data              base bench/core bench/dev
 bench/format            base base/text bench/core bench/data
 bench/io                base base/text bench/core store.h
-bench/train             base bench/core bench/data
+bench/train             base bench/core bench/data bench/train/math
+bench/train/math        base bench/core
 bench/measure           base base/text bench/core bench/io store.h
 bench/report            base base/text bench/core bench/data bench/measure
 bench/scenario/dcp      base base/text bench/core bench/data bench/format bench/measure bench/report
-bench/scenario/async    base base/text bench/core bench/data bench/format bench/measure bench/report bench/scenario/train bench/train
+bench/scenario/async    base base/text bench/core bench/data bench/format bench/measure bench/report bench/scenario/train bench/train bench/train/math
 bench/scenario/ceiling  base bench/core bench/data bench/measure bench/report store.h
-bench/scenario/dataset  base bench/core bench/data bench/format bench/io bench/measure bench/report bench/scenario/train bench/train store.h
+bench/scenario/dataset  base bench/core bench/data bench/format bench/io bench/measure bench/report bench/scenario/train bench/train bench/train/math store.h
 bench/scenario/mlperf   base bench/core bench/data bench/format bench/measure bench/report bench/scenario/dcp
-bench/scenario/train    base base/text bench/core bench/data bench/format bench/measure bench/report bench/train
+bench/scenario/train    base base/text bench/core bench/data bench/format bench/measure bench/report bench/train bench/train/math
 bench/scenario/suites   base base/text bench/core bench/data bench/format bench/measure bench/report bench/scenario/async bench/scenario/dcp
 bench/scenario          base bench/core bench/data bench/format bench/io bench/measure bench/report bench/scenario/async store.h
 bench/cli               base base/text bench/core bench/data bench/format bench/measure bench/report bench/scenario bench/scenario/ceiling bench/scenario/train store.h
@@ -101,7 +102,7 @@ door libjpeg 'jpeg' 'bench/scenario/dataset/image_jpeg\.c'
 door libarchive 'archive' 'bench/scenario/dataset/tar\.c'
 door aws-c-s3 'aws/' 'bench/io/awscrt[a-z_]*\.[ch]'
 door libs3 'libs3\.h' 'bench/io/io_libs3\.c'
-door OpenBLAS 'cblas' 'bench/train/blas\.c'
+door OpenBLAS 'cblas' 'bench/train/math/blas\.c'
 door MPI 'mpi\.h' 'bench/coll/coll_mpi\.c'
 door NCCL 'nccl' 'bench/coll/coll_nccl\.c'
 door CUDA 'cuda' 'bench/dev/dev_cuda\.cu'

@@ -10,7 +10,7 @@
 #include "bench/core/dev.h"
 #include "bench/core/keys.h"
 #include "bench/scenario/async/async_state.h"
-#include "bench/train/blas.h"
+#include "bench/train/math/blas.h"
 
 #include "base/banned.h"
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/train/random.h"
+#include "bench/train/math/random.h"
 #include "bench/train/trainer.h"
 #include "tests/lib/small_gpt.h"
 

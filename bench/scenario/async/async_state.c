@@ -12,7 +12,7 @@
 #include "bench/core/dev.h"
 #include "bench/data/model_keys.h"
 #include "bench/scenario/train/train_keys.h"
-#include "bench/train/blas.h"
+#include "bench/train/math/blas.h"
 #include "bench/train/train_state.h"
 
 #include "base/banned.h"

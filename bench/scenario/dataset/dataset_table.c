@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "bench/scenario/dataset/dataset.h"
 #include "bench/report/job.h"
 #include "bench/report/shards_table.h"
-#include "bench/train/blas.h"
+#include "bench/scenario/dataset/dataset.h"
+#include "bench/train/math/blas.h"
 
 #include "base/banned.h"
 

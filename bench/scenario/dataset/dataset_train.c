@@ -13,7 +13,7 @@
 #include "bench/data/model_keys.h"
 #include "bench/scenario/dataset/dataset.h"
 #include "bench/scenario/dataset/image_crop.h"
-#include "bench/train/blas.h"
+#include "bench/train/math/blas.h"
 #include "bench/train/patches.h"
 
 #include "base/banned.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/train/random.h"
+#include "bench/train/math/random.h"
 
 #include "base/banned.h"
 

@@ -12,11 +12,11 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "bench/core/clock.h"
+#include "bench/core/signal_cleanup.h"
 #include "bench/scenario/dataset/image_crop.h"
 #include "bench/scenario/dataset/sample.h"
 #include "bench/scenario/dataset/tar.h"
-#include "bench/train/random.h"
-#include "bench/core/signal_cleanup.h"
+#include "bench/train/math/random.h"
 
 #include "base/banned.h"
 

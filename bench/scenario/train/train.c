@@ -22,7 +22,7 @@
 #include "bench/scenario/train/train_resume.h"
 #include "bench/scenario/train/train_save.h"
 #include "bench/scenario/train/train_table.h"
-#include "bench/train/blas.h"
+#include "bench/train/math/blas.h"
 #include "bench/train/train_state.h"
 
 #include "base/banned.h"

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/train/blas.h"
-#include "bench/train/math_ops.h"
-#include "bench/train/random.h"
+#include "bench/train/math/blas.h"
+#include "bench/train/math/math_ops.h"
+#include "bench/train/math/random.h"
 
 #include "base/banned.h"
 

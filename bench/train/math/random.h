@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* random.h: random numbers that are a function of a key and an index, for processors and devices
  * alike: whoever computes the number of an index gets the same, in any order and on any rank. */
-#ifndef CKPTFS_BENCH_TRAIN_RANDOM_H
-#define CKPTFS_BENCH_TRAIN_RANDOM_H
+#ifndef CKPTFS_BENCH_TRAIN_MATH_RANDOM_H
+#define CKPTFS_BENCH_TRAIN_MATH_RANDOM_H
 
 #include <math.h>
 #include <stdbool.h>

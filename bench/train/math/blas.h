@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* blas.h: products of matrices in the host's memory, by OpenBLAS. */
-#ifndef CKPTFS_BENCH_TRAIN_BLAS_H
-#define CKPTFS_BENCH_TRAIN_BLAS_H
+#ifndef CKPTFS_BENCH_TRAIN_MATH_BLAS_H
+#define CKPTFS_BENCH_TRAIN_MATH_BLAS_H
 
-#include "bench/train/math_ops.h"
+#include "bench/train/math/math_ops.h"
 
 /* Whether this build knows it. */
 bool blas_built(void);

@@ -3,7 +3,7 @@
  *
  * The library is loaded when it is asked for: it starts its threads as it is loaded, and who does
  * not train is to be measured without them. */
-#include "bench/train/blas.h"
+#include "bench/train/math/blas.h"
 
 #include <errno.h>
 #include <stdio.h>
