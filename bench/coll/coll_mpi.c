@@ -44,7 +44,7 @@ enum {
  * that up in an int. More goes rank by rank. */
 static size_t most_together = INT_MAX;
 
-/* A request was left under way: see the top. Of the main thread, as all that follows. */
+/* A request was left under way: see the top. Of the thread that calls, as all that follows. */
 static bool abandoned;
 
 /* Whether a rank that waits since `*stopped` (0: it has heard of no signal) has waited enough. */
@@ -192,8 +192,9 @@ static int mpi_init(struct coll *c, int *argc, char ***argv)
 {
         int provided;
 
-        if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+        if (MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS)
                 return -EIO;
+        c->any_thread = provided >= MPI_THREAD_SERIALIZED;
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         int err = count_ranks(c);
         if (!err)
@@ -216,7 +217,7 @@ static int mpi_split(struct coll *c, unsigned n, struct coll *out, bool *in)
                 free(comm);
                 return *in ? -EIO : 0;
         }
-        *out = (struct coll){.ops = c->ops, .group = comm};
+        *out = (struct coll){.ops = c->ops, .group = comm, .any_thread = c->any_thread};
         return count_ranks(out);
 }
 

@@ -19,6 +19,7 @@ static int none_init(struct coll *c, int *argc, char ***argv)
         c->ranks = 1;
         c->host_rank = 0;
         c->host_ranks = 1;
+        c->any_thread = true;
         return 0;
 }
 

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 bench_libbench_la_SOURCES += \
 	%D%/coll_none.c \
+	%D%/coll_queue.c \
+	%D%/coll_queue.h \
 	$(NULL)

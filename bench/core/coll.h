@@ -2,7 +2,8 @@
 /* coll.h: what ranks tell each other, whatever carries it.
  *
  * Every function is called by all ranks, in the same order, from the main thread, and blocks
- * without burning a core: a rank that waits must not slow the one that is measured. A rank whose
+ * without burning a core: a rank that waits must not slow the one that is measured. The main thread
+ * may have another one call in its place (coll_queue.h), and does not call meanwhile. A rank whose
  * own work failed still comes to coll_agree(), so that all leave together. */
 #ifndef CKPTFS_BENCH_COLL_H
 #define CKPTFS_BENCH_COLL_H
@@ -15,6 +16,7 @@ struct coll {
         const struct coll_ops *ops;
         unsigned rank, ranks;
         unsigned host_rank, host_ranks; /* among the ranks of this machine */
+        bool any_thread;                /* another one than the main thread may call */
         void *group;                    /* the carrier's; NULL: all ranks of the job */
 };
 

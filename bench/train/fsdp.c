@@ -44,13 +44,36 @@ static size_t unit_room(const struct fsdp *f, const struct network_unit *u)
         return (end < f->net->ntensors ? f->at[end] : f->n) - f->at[u->first];
 }
 
-int fsdp_init(struct fsdp *f, struct network *g, struct coll *c)
+/* Places of what ranks send each other; of a unit at most `room` elements of a rank. */
+static int take_places(struct fsdp *f, size_t room)
+{
+        struct fsdp_work *const works[] = {&f->gather[0], &f->gather[1], &f->scatter};
+        int err = 0;
+
+        for (size_t i = 0; i < 3; i++) {
+                const bool own = !i || f->prefetch != FSDP_NOOP;
+                works[i]->of = f;
+                works[i]->mine = own ? calloc(room, sizeof(float)) : f->gather[0].mine;
+                works[i]->all =
+                        own ? calloc(room * f->coll->ranks, sizeof(float)) : f->gather[0].all;
+                if (!works[i]->mine || !works[i]->all)
+                        err = -ENOMEM;
+        }
+        return err;
+}
+
+int fsdp_init(struct fsdp *f, struct network *g, struct coll *c, struct coll_queue *q,
+              enum fsdp_prefetch prefetch)
 {
         const struct math_ops *ops = g->ops;
         size_t room = 0, whole = 0;
         int err = 0;
 
-        *f = (struct fsdp){.net = g, .coll = c, .at = calloc(g->ntensors + 1, sizeof *f->at)};
+        *f = (struct fsdp){.net = g,
+                           .coll = c,
+                           .queue = q,
+                           .prefetch = prefetch,
+                           .at = calloc(g->ntensors + 1, sizeof *f->at)};
         if (!f->at)
                 return -ENOMEM;
         for (size_t i = 0; i < g->ntensors; i++) {
@@ -66,9 +89,7 @@ int fsdp_init(struct fsdp *f, struct network *g, struct coll *c)
         float **const runs[] = {&f->params, &f->grads, &f->weights, &f->sums};
         for (size_t i = 0; i < 4 && !err; i++)
                 err = ops->alloc((i < 2 ? f->n : whole) * sizeof(float), (void **)runs[i]);
-        f->host_mine = calloc(room, sizeof(float));
-        f->host_all = calloc(room * c->ranks, sizeof(float));
-        return !err && (!f->host_mine || !f->host_all) ? -ENOMEM : err;
+        return err ? err : take_places(f, room);
 }
 
 void fsdp_release(struct fsdp *f)
@@ -79,14 +100,21 @@ void fsdp_release(struct fsdp *f)
         f->net->ops->release(f->grads);
         f->net->ops->release(f->weights);
         f->net->ops->release(f->sums);
-        free(f->host_mine);
-        free(f->host_all);
+        free(f->gather[0].mine);
+        free(f->gather[0].all);
+        if (f->prefetch != FSDP_NOOP) {
+                free(f->gather[1].mine);
+                free(f->gather[1].all);
+                free(f->scatter.mine);
+                free(f->scatter.all);
+        }
         free(f->at);
         *f = (struct fsdp){0};
 }
 
 /* Moves each part of each tensor between the blocks of all ranks and the whole unit. */
-static int move_parts(struct fsdp *f, const struct network_unit *u, float *whole, bool to_whole)
+static int move_parts(struct fsdp *f, const struct network_unit *u, float *whole, float *all,
+                      bool to_whole)
 {
         const struct math_ops *ops = f->net->ops;
         const size_t room = unit_room(f, u);
@@ -97,7 +125,7 @@ static int move_parts(struct fsdp *f, const struct network_unit *u, float *whole
                 float *tensor = whole + (t->off - f->net->tensors[u->first].off);
                 for (unsigned r = 0; r < f->coll->ranks && !err; r++) {
                         struct fsdp_part p = part_of(t, r, f->coll->ranks);
-                        float *block = f->host_all + r * room + (f->at[i] - f->at[u->first]);
+                        float *block = all + r * room + (f->at[i] - f->at[u->first]);
                         if (p.n && to_whole)
                                 err = ops->put(tensor + p.first, block, p.n * sizeof(float));
                         else if (p.n)
@@ -113,26 +141,86 @@ static void keep_error(struct fsdp *f, int err)
                 f->err = err;
 }
 
-/* What a collective came to. */
-static void keep_collective(struct fsdp *f, int err)
+static int gather_unit(struct coll_work *w)
 {
-        keep_error(f, err);
-        f->apart |= err != 0;
+        const struct fsdp_work *g = (const struct fsdp_work *)w;
+        struct coll *c = g->of->coll;
+        const struct network_unit u = network_unit(g->of->net, g->unit);
+        const uint64_t begin = clock_ns();
+
+        int err = c->ops->gather(c, g->mine, unit_room(g->of, &u) * sizeof(float), g->all);
+        trace_add(g->of->trace, TRACE_GATHER, TRACE_COLLECTIVES, begin, clock_ns(), g->unit);
+        return err;
+}
+
+static int scatter_unit(struct coll_work *w)
+{
+        const struct fsdp_work *s = (const struct fsdp_work *)w;
+        struct coll *c = s->of->coll;
+        const struct network_unit u = network_unit(s->of->net, s->unit);
+        const uint64_t begin = clock_ns();
+
+        int err = c->ops->sum_scatter(c, s->all, s->mine, unit_room(s->of, &u));
+        trace_add(s->of->trace, TRACE_SCATTER, TRACE_COLLECTIVES, begin, clock_ns(), s->unit);
+        return err;
+}
+
+static void start(struct fsdp *f, struct fsdp_work *w, int (*call)(struct coll_work *w))
+{
+        w->work.call = call;
+        w->under_way = true;
+        coll_queue_add(f->queue, &w->work);
+}
+
+/* Of two units beside each other, one has the first place and one the second. */
+static struct fsdp_work *start_gather(struct fsdp *f, size_t unit)
+{
+        const struct network_unit u = network_unit(f->net, unit);
+        struct fsdp_work *w = &f->gather[unit % 2];
+
+        if (w->under_way)
+                return w;
+        w->unit = unit;
+        keep_error(f, f->net->ops->get(w->mine, f->params + f->at[u.first],
+                                       unit_room(f, &u) * sizeof(float)));
+        start(f, w, gather_unit);
+        return w;
+}
+
+/* The unit that follows in the pass. */
+static void start_next(struct fsdp *f, size_t unit, bool backward)
+{
+        if (backward ? unit > 0 : unit + 1 < network_units(&f->net->model))
+                start_gather(f, backward ? unit - 1 : unit + 1);
+}
+
+static void finish(struct fsdp *f, struct fsdp_work *w)
+{
+        keep_error(f, coll_queue_wait(f->queue, &w->work));
+        w->under_way = false;
+}
+
+static void finish_scatter(struct fsdp *f)
+{
+        const struct network_unit u = network_unit(f->net, f->scatter.unit);
+
+        if (!f->scatter.under_way)
+                return;
+        finish(f, &f->scatter);
+        keep_error(f, f->net->ops->put(f->grads + f->at[u.first], f->scatter.mine,
+                                       unit_room(f, &u) * sizeof(float)));
 }
 
 void fsdp_before(void *arg, size_t unit, bool backward)
 {
         struct fsdp *f = arg;
         const struct network_unit u = network_unit(f->net, unit);
-        const size_t n = unit_room(f, &u) * sizeof(float);
-        const uint64_t begin = clock_ns();
-        struct coll *c = f->coll;
+        struct fsdp_work *w = start_gather(f, unit);
 
-        keep_error(f, f->net->ops->get(f->host_mine, f->params + f->at[u.first], n));
-        if (!f->apart)
-                keep_collective(f, c->ops->gather(c, f->host_mine, n, f->host_all));
-        keep_error(f, move_parts(f, &u, f->weights, true));
-        trace_add(f->trace, TRACE_GATHER, TRACE_STEPS, begin, clock_ns(), unit);
+        finish(f, w);
+        keep_error(f, move_parts(f, &u, f->weights, w->all, true));
+        if (f->prefetch == FSDP_PREHOOK)
+                start_next(f, unit, backward);
         if (backward)
                 f->net->ops->zero(f->sums, u.elements);
         for (size_t i = u.first; i < u.first + u.n; i++) {
@@ -146,21 +234,23 @@ void fsdp_after(void *arg, size_t unit, bool backward)
 {
         struct fsdp *f = arg;
         const struct network_unit u = network_unit(f->net, unit);
-        const size_t n = unit_room(f, &u);
-        const uint64_t begin = clock_ns();
-        struct coll *c = f->coll;
 
+        if (f->prefetch == FSDP_POSTHOOK)
+                start_next(f, unit, backward);
         if (!backward)
                 return;
-        memset(f->host_all, 0, n * c->ranks * sizeof(float)); /* what fills parts up */
-        keep_error(f, move_parts(f, &u, f->sums, false));
-        if (!f->apart)
-                keep_collective(f, c->ops->sum_scatter(c, f->host_all, f->host_mine, n));
-        keep_error(f, f->net->ops->put(f->grads + f->at[u.first], f->host_mine, n * sizeof(float)));
-        trace_add(f->trace, TRACE_SCATTER, TRACE_STEPS, begin, clock_ns(), unit);
+        finish_scatter(f);
+        memset(f->scatter.all, 0, /* what fills parts up */
+               unit_room(f, &u) * f->coll->ranks * sizeof(float));
+        keep_error(f, move_parts(f, &u, f->sums, f->scatter.all, false));
+        f->scatter.unit = unit;
+        start(f, &f->scatter, scatter_unit);
+        if (f->prefetch == FSDP_NOOP || !unit)
+                finish_scatter(f);
 }
 
-uint64_t fsdp_bytes(const struct model *m, unsigned ranks, unsigned runs)
+uint64_t fsdp_bytes(const struct model *m, unsigned ranks, unsigned runs,
+                    enum fsdp_prefetch prefetch)
 {
         const double h = m->hidden, block = 12 * h * h + 13 * h;
         const double position = h * m->block, token = h * (double)m->vocab; /* the embedding */
@@ -169,7 +259,8 @@ uint64_t fsdp_bytes(const struct model *m, unsigned ranks, unsigned runs)
         const double all = fmax(block, token + position + more);
         double bytes = ((double)model_params(m) + more) / ranks * runs; /* params and so on */
         bytes += 2 * whole;                                             /* weights and sums */
-        bytes += all * (1 + 1.0 / ranks);                               /* host_all, host_mine */
+        /* what ranks send each other */
+        bytes += all * (1 + 1.0 / ranks) * (prefetch == FSDP_NOOP ? 1 : 3);
         if (ranks > 1)
                 bytes += 2 * all; /* Open MPI's own, of a sum that is scattered */
         bytes *= sizeof(float);

@@ -9,6 +9,8 @@ bench_libbench_la_SOURCES += \
 	%D%/patches.h \
 	%D%/pipe.c \
 	%D%/pipe.h \
+	%D%/reducer.c \
+	%D%/reducer.h \
 	%D%/trace.c \
 	%D%/trace.h \
 	%D%/train_data.c \

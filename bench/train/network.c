@@ -186,13 +186,15 @@ static size_t place_all(struct network *g)
 
         for (size_t u = g->from + 1; u <= g->end; u++)
                 *network_stream(g, u) = part(g, &at, network_stream_elements(g, u));
-        const size_t first = at; /* of what all blocks share if they are computed anew */
+        const size_t first = at; /* of what all blocks share unless they keep all */
         for (size_t u = g->from; u < g->end; u++) {
                 if (!is_block(g, u))
                         continue;
-                at = g->again ? first : at;
+                at = g->keep == NETWORK_KEEP_ALL ? at : first;
                 place_block(g, &g->blocks[u - 1], &at);
+                g->place = at - first;
         }
+        g->shared = g->activations ? g->activations + first : NULL;
         return place_rest(g, at);
 }
 
@@ -202,24 +204,57 @@ uint64_t network_bytes_state(const struct model *m)
         return (uint64_t)(bytes < NETWORK_BYTES_MAX ? bytes : NETWORK_BYTES_MAX);
 }
 
-uint64_t network_bytes_activations(const struct model *m, size_t batch, size_t from, size_t end,
-                                   bool again)
+/* Whether all that passes need is more than counts. */
+static bool is_beyond(const struct model *m, size_t batch)
 {
-        struct network g = {.model = *m, .from = from, .end = end};
-        struct network_block b;
-        size_t block = 0, all = 0, blocks = 0;
         double about = 4.0 * (double)batch * m->block *
                        (m->layers * ((double)m->heads * m->block + 16.0 * m->hidden) + m->vocab);
+        return about > NETWORK_BYTES_MAX;
+}
 
-        if (about > NETWORK_BYTES_MAX)
+/* Blocks of a stage. */
+static size_t count_blocks(const struct network *g)
+{
+        size_t n = 0;
+
+        for (size_t u = g->from; u < g->end; u++)
+                n += is_block(g, u);
+        return n;
+}
+
+static size_t block_elements(struct network *g)
+{
+        struct network_block b;
+        size_t n = 0;
+
+        place_block(g, &b, &n);
+        return n;
+}
+
+uint64_t network_bytes_activations(const struct model *m, size_t batch, size_t from, size_t end,
+                                   enum network_keep keep)
+{
+        struct network g = {.model = *m, .from = from, .end = end};
+        size_t all = 0, blocks = count_blocks(&g);
+
+        if (is_beyond(m, batch))
                 return (uint64_t)NETWORK_BYTES_MAX;
         network_set_batch(&g, batch);
-        place_block(&g, &b, &block);
-        for (size_t u = from; u < end; u++) {
+        for (size_t u = from; u < end; u++)
                 (void)part(&g, &all, network_stream_elements(&g, u + 1));
-                blocks = is_block(&g, u) ? again ? 1 : blocks + 1 : blocks;
-        }
-        return sizeof(float) * place_rest(&g, all + blocks * block);
+        if (keep != NETWORK_KEEP_ALL)
+                blocks = blocks > 0;
+        return sizeof(float) * place_rest(&g, all + blocks * block_elements(&g));
+}
+
+uint64_t network_bytes_copies(const struct model *m, size_t batch, size_t from, size_t end)
+{
+        struct network g = {.model = *m, .from = from, .end = end};
+
+        if (is_beyond(m, batch))
+                return (uint64_t)NETWORK_BYTES_MAX;
+        network_set_batch(&g, batch);
+        return sizeof(float) * count_blocks(&g) * block_elements(&g);
 }
 
 void network_set_batch(struct network *g, size_t batch)
@@ -231,13 +266,13 @@ void network_set_batch(struct network *g, size_t batch)
 int network_init(struct network *g, const struct math_ops *ops, const struct model *m, size_t batch,
                  bool weights)
 {
-        return network_init_stage(g, ops, m, batch, 0, network_units(m), false, weights);
+        return network_init_stage(g, ops, m, batch, 0, network_units(m), NETWORK_KEEP_ALL, weights);
 }
 
 int network_init_stage(struct network *g, const struct math_ops *ops, const struct model *m,
-                       size_t batch, size_t from, size_t end, bool again, bool weights)
+                       size_t batch, size_t from, size_t end, enum network_keep keep, bool weights)
 {
-        *g = (struct network){.ops = ops, .model = *m, .from = from, .end = end, .again = again};
+        *g = (struct network){.ops = ops, .model = *m, .from = from, .end = end, .keep = keep};
         network_set_batch(g, batch);
         int err = list_tensors(g);
         if (err)
@@ -256,6 +291,9 @@ int network_init_stage(struct network *g, const struct math_ops *ops, const stru
                 err = ops->alloc(place_all(g) * sizeof(float), (void **)&g->activations);
         if (!err)
                 (void)place_all(g);
+        if (!err && keep == NETWORK_KEEP_COPY &&
+            !(g->copies = calloc(count_blocks(g) * g->place + 1, sizeof(float))))
+                err = -ENOMEM;
         return err;
 }
 
@@ -266,6 +304,7 @@ void network_release(struct network *g)
                 g->ops->release(g->grads);
                 g->ops->release(g->activations);
         }
+        free(g->copies);
         free(g->tensors);
         free(g->blocks);
         *g = (struct network){0};

@@ -33,12 +33,16 @@ struct network_block {
         float *mean1, *rstd1, *mean2, *rstd2;
 };
 
+/* What a block keeps of its forward pass for the backward: all; what came in, from which it is
+ * computed anew; or what came in, and a copy of the rest in the host's memory. */
+enum network_keep { NETWORK_KEEP_ALL, NETWORK_KEEP_INPUT, NETWORK_KEEP_COPY };
+
 struct network {
         const struct math_ops *ops;
         struct model model;
         size_t batch, rows; /* samples of a pass, and tokens or patches of them, with classes */
         size_t from, end;   /* the units that it has */
-        bool again;         /* a block keeps what came in, and is computed anew for the backward */
+        enum network_keep keep;
         struct network_tensor *tensors;
         size_t ntensors, nparams;
         float *params, *grads; /* NULL: divided */
@@ -46,6 +50,10 @@ struct network {
         float *last, *last_out, *last_mean, *last_rstd; /* around ln_f */
         float *logits;                                  /* network_answers() x vocab */
         float *activations;                             /* all of the above that a pass writes */
+        float *shared; /* of them: the one place for the rest of all blocks, unless they keep all */
+        float *copies; /* of that place, in the host's memory: one for each block */
+        size_t place;  /* elements of it */
+        int err;       /* the first of the copies */
         struct {
                 float *dx, *d1, *d2, *wide, *attention, *dropped;
         } scratch;
@@ -62,6 +70,9 @@ struct network_pass {
         /* Called before the weights of a unit are used, and after that; NULL: they are there. */
         void (*before)(void *arg, size_t unit, bool backward);
         void (*after)(void *arg, size_t unit, bool backward);
+        /* Called when the backward pass has queued the last that adds to the gradients of a unit;
+         * NULL: nobody waits for that, or other samples are to come. */
+        void (*complete)(void *arg, size_t unit);
         void *arg;
 };
 
@@ -73,7 +84,7 @@ int network_init(struct network *g, const struct math_ops *ops, const struct mod
  * those of its units have memory. Where it does not begin with the embedding, its passes want
  * *network_stream(g, from) set. */
 int network_init_stage(struct network *g, const struct math_ops *ops, const struct model *m,
-                       size_t batch, size_t from, size_t end, bool again, bool weights);
+                       size_t batch, size_t from, size_t end, enum network_keep keep, bool weights);
 void network_release(struct network *g);
 /* Whether it sees images, and how many answers a pass has: a row of logits each. */
 bool network_sees(const struct network *g);
@@ -103,7 +114,9 @@ size_t network_stream_elements(const struct network *g, size_t u);
 #define NETWORK_BYTES_MAX 1e15
 uint64_t network_bytes_state(const struct model *m);
 uint64_t network_bytes_activations(const struct model *m, size_t batch, size_t from, size_t end,
-                                   bool again);
+                                   enum network_keep keep);
+/* And those of copies in the host's memory. */
+uint64_t network_bytes_copies(const struct model *m, size_t batch, size_t from, size_t end);
 
 /* First weights: matrices, and class and positions of images, normal with a deviation of 0.02,
  * norms 1, the rest 0. Fills `out`, in the

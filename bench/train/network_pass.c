@@ -224,6 +224,16 @@ static void block_forward(const struct network *g, const struct network_pass *p,
         g->ops->add(out, b->middle, flat);
 }
 
+/* What a block keeps goes to its copy, and comes back from there. */
+static void move_copy(struct network *g, size_t unit, bool back)
+{
+        float *copy = g->copies + (unit - (g->from ? g->from : 1)) * g->place;
+        const size_t n = g->place * sizeof(float);
+
+        int err = back ? g->ops->put(g->shared, copy, n) : g->ops->get(copy, g->shared, n);
+        g->err = g->err ? g->err : err;
+}
+
 /* Tensors that are no block's. */
 enum { POSITIONS, TOKENS };
 enum { VISION_CLASS, VISION_POSITIONS, VISION_PATCHES };
@@ -306,6 +316,8 @@ static void unit_forward(struct network *g, const struct network_pass *p, size_t
                 drop_stream(g, p, SITE_EMBEDDING, out);
         } else if (unit <= layers) {
                 block_forward(g, p, (unsigned)unit - 1, out);
+                if (g->keep == NETWORK_KEEP_COPY)
+                        move_copy(g, unit, false);
         } else if (unit == layers + 1) {
                 struct norm n = norm_of(g, last_norm(g), g->last_mean, g->last_rstd);
                 g->ops->norm(&n, g->last, out);
@@ -381,7 +393,9 @@ static void unit_backward(struct network *g, const struct network_pass *p, size_
                 g->ops->norm_back(&n, g->last, g->scratch.d1, dx, grad(g, last_norm(g)),
                                   grad(g, last_norm(g) + 1));
         } else if (unit) {
-                if (g->again)
+                if (g->keep == NETWORK_KEEP_COPY)
+                        move_copy(g, unit, true);
+                if (g->keep == NETWORK_KEEP_INPUT)
                         block_forward(g, p, (unsigned)unit - 1, *network_stream(g, unit + 1));
                 network_back(g, p, (unsigned)unit - 1);
                 attention_back(g, p, (unsigned)unit - 1);
@@ -400,5 +414,7 @@ void network_backward(struct network *g, const struct network_pass *p)
                 before(p, u, true);
                 unit_backward(g, p, u);
                 after(p, u, true);
+                if (p->complete)
+                        p->complete(p->arg, u);
         }
 }

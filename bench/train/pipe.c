@@ -75,7 +75,10 @@ uint64_t pipe_bytes(const struct model *m, const struct pipe_shape *s)
 
         for (unsigned i = 0; i < n; from = end[i++])
                 bytes += (double)network_bytes_activations(m, chunk_samples(s), from, end[i],
-                                                           s->again) +
+                                                           s->keep) +
+                         (s->keep == NETWORK_KEEP_COPY
+                                  ? (double)network_bytes_copies(m, chunk_samples(s), from, end[i])
+                                  : 0) +
                          (i ? in_bytes(m, s) : 0);
         free(end);
         return (uint64_t)(bytes < NETWORK_BYTES_MAX ? bytes : NETWORK_BYTES_MAX);
@@ -155,6 +158,7 @@ static void stage_forward(struct pipe_stage *s)
                         ops->copy(place_in(next, i), *network_stream(&s->net, s->net.end),
                                   network_stream_elements(&s->net, s->net.end));
                 keep_error(s, ops->wait());
+                keep_error(s, s->net.err);
                 note(s, TRACE_CHUNK_FORWARD, begin, i);
                 if (next)
                         sem_post(&next->came);
@@ -168,8 +172,10 @@ static void stage_backward(struct pipe_stage *s)
         const unsigned chunks = pipe_chunks(&s->pipe->shape);
 
         for (unsigned i = chunks; i-- > 0;) {
-                const struct network_pass p = turn_to(s, i);
+                struct network_pass p = turn_to(s, i);
                 uint64_t begin = clock_ns();
+                if (i)
+                        p.complete = NULL;
                 if (i + 1 < chunks) {
                         compute(s, &p, i);
                         note(s, TRACE_CHUNK_AGAIN, begin, i);
@@ -185,6 +191,7 @@ static void stage_backward(struct pipe_stage *s)
                         ops->copy(place_in(s, i), network_gradient(&s->net, s->net.from),
                                   network_stream_elements(&s->net, s->net.from));
                 keep_error(s, ops->wait());
+                keep_error(s, s->net.err);
                 note(s, TRACE_CHUNK_BACKWARD, begin, i);
                 if (s->net.from)
                         sem_post(&s->due);
@@ -216,7 +223,7 @@ static int all_stages(struct pipe *p, enum pipe_task task, const struct pipe_pas
         p->task = task;
         p->pass = pass;
         for (unsigned i = 0; i < n; i++)
-                p->stage[i].err = 0;
+                p->stage[i].err = p->stage[i].net.err = 0;
         for (unsigned i = 1; i < n; i++)
                 sem_post(&p->stage[i].go);
         if (task == PIPE_FORWARD)
@@ -253,7 +260,7 @@ static int init_stage(struct pipe *p, unsigned number, const struct math_ops *op
         sem_init(&s->go, 0, 0);
         sem_init(&s->done, 0, 0);
         int err = network_init_stage(&s->net, ops, m, chunk_samples(&p->shape), from, end,
-                                     p->shape.again, weights);
+                                     p->shape.keep, weights);
         if (err || !number)
                 return err;
         err = ops->alloc((size_t)in_bytes(m, &p->shape), (void **)&s->in);

@@ -18,7 +18,7 @@
 struct pipe_shape {
         size_t batch;            /* samples of a step */
         unsigned stages, chunks; /* 1 or more; micro-batches that are asked for */
-        bool again;              /* as in struct network */
+        enum network_keep keep;
 };
 
 /* Called in the thread of the last stage when the logits of samples [first, first + g->batch) of

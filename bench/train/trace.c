@@ -34,6 +34,9 @@ static const struct {
         [TRACE_SAVE_METADATA] = {"save .metadata", "save", "step"},
 };
 
+static const char *const tracks_of_ranks[TRACE_STAGE] = {
+        [TRACE_STEPS] = "steps", [TRACE_SAVES] = "saves", [TRACE_COLLECTIVES] = "collectives"};
+
 int trace_init(struct trace *t)
 {
         *t = (struct trace){.v = calloc(TRACE_EVENTS_MAX, sizeof *t->v)};
@@ -79,7 +82,7 @@ static void write_names(FILE *to, unsigned rank, uint32_t tracks)
                 if (i >= TRACE_STAGE)
                         fprintf(to, "stage %" PRIu32 "\"}}", i - TRACE_STAGE);
                 else
-                        fprintf(to, "%s\"}}", i == TRACE_STEPS ? "steps" : "saves");
+                        fprintf(to, "%s\"}}", tracks_of_ranks[i]);
         }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trace.h: when each part of each step of each rank began and ended, as a file that browsers show:
- * the JSON array of Chrome's "Trace Event Format". A rank is a process of it; its steps, its saves
- * and each stage of its pipeline are threads of it.
+ * the JSON array of Chrome's "Trace Event Format". A rank is a process of it; its steps, its saves,
+ * its collectives and each stage of its pipeline are threads of it.
  *
  * Any thread adds. What comes behind the TRACE_EVENTS_MAX-th event of a rank is left out. */
 #ifndef CKPTFS_BENCH_TRAIN_TRACE_H
@@ -35,7 +35,7 @@ enum trace_what {
 };
 
 /* Stages follow: TRACE_STAGE is the first one's. */
-enum { TRACE_STEPS, TRACE_SAVES, TRACE_STAGE };
+enum { TRACE_STEPS, TRACE_SAVES, TRACE_COLLECTIVES, TRACE_STAGE };
 
 struct trace_event {
         uint64_t begin_ns, end_ns;

@@ -14,13 +14,10 @@
 
 #include "base/banned.h"
 
-/* Gradients are averaged so many bytes at a time, as torch's DistributedDataParallel does. */
-enum { BUCKET = 25 << 20 };
-
 static struct pipe_shape shape_of(const struct train_setup *s)
 {
         return (struct pipe_shape){.batch = s->batch,
-                                   .again = s->again,
+                                   .keep = s->keep,
                                    .stages = s->stages ? s->stages : 1,
                                    .chunks = s->chunks ? s->chunks : 1};
 }
@@ -28,6 +25,14 @@ static struct pipe_shape shape_of(const struct train_setup *s)
 const char *trainer_mode(const struct train_setup *s)
 {
         return s->sharded ? "fsdp" : s->stages ? "pdp" : "ddp";
+}
+
+const char *trainer_activation(const struct train_setup *s)
+{
+        static const char *const words[] = {[NETWORK_KEEP_ALL] = "noop",
+                                            [NETWORK_KEEP_INPUT] = "checkpoint",
+                                            [NETWORK_KEEP_COPY] = "offload"};
+        return words[s->keep];
 }
 
 uint64_t trainer_pass_bytes(const struct train_setup *s)
@@ -41,10 +46,10 @@ uint64_t trainer_bytes(const struct train_setup *s, unsigned ranks)
         const uint64_t state = network_bytes_state(&s->model), passes = trainer_pass_bytes(s);
 
         if (s->sharded)
-                return fsdp_bytes(&s->model, ranks, s->adamw ? 4 : 2) + passes;
+                return fsdp_bytes(&s->model, ranks, s->adamw ? 4 : 2, s->prefetch) + passes;
         const bool sees = s->model.family == MODEL_CLASSIFIER;
         const uint64_t images = sees ? s->batch * IMAGE_ELEMENTS * sizeof(float) : 0;
-        return state * (s->adamw ? 2 : 1) + passes + images + (ranks > 1 ? BUCKET : 0);
+        return state * (s->adamw ? 2 : 1) + passes + images + (ranks > 1 ? REDUCER_BUCKET : 0);
 }
 
 /* Whether whole gradients are averaged. */
@@ -99,9 +104,7 @@ static int take_memory(struct trainer *t)
         t->runs = calloc(t->pipe.shape.stages, sizeof *t->runs);
         t->host_tokens = calloc(2 * tokens, sizeof *t->host_tokens);
         t->host_patches = sees ? malloc(IMAGE_ELEMENTS * sizeof(float)) : NULL;
-        t->bucket = averages(t) ? malloc(BUCKET) : NULL;
-        if (!t->runs || !t->host_tokens || (sees && !t->host_patches) ||
-            (averages(t) && !t->bucket))
+        if (!t->runs || !t->host_tokens || (sees && !t->host_patches))
                 return -ENOMEM;
         for (unsigned i = 0; i < t->pipe.shape.stages && !err; i++)
                 err = take_runs(t, i);
@@ -156,9 +159,14 @@ int trainer_init(struct trainer *t, const struct train_setup *s, struct coll *c)
         *t = (struct trainer){
                 .setup = *s, .coll = c, .samples = s->batch, .share = 1 / (float)c->ranks};
         int err = pipe_init(&t->pipe, s->ops, &s->model, &shape, !s->sharded);
+        if (!err)
+                err = coll_queue_init(&t->queue, c,
+                                      s->sharded ? s->prefetch != FSDP_NOOP : !s->apart);
         if (!err && s->sharded)
-                err = fsdp_init(&t->fsdp, &t->pipe.stage[0].net, c);
-        t->fsdp.trace = s->trace;
+                err = fsdp_init(&t->fsdp, &t->pipe.stage[0].net, c, &t->queue, s->prefetch);
+        if (!err && averages(t))
+                err = reducer_init(&t->reducer, &t->pipe, c, &t->queue);
+        t->fsdp.trace = t->reducer.trace = s->trace;
         if (!err)
                 err = take_memory(t);
         return err ? err : draw(t);
@@ -178,12 +186,13 @@ void trainer_release(struct trainer *t)
                 ops->release(t->patches);
                 ops->release(t->loss);
         }
+        coll_queue_release(&t->queue);
+        reducer_release(&t->reducer);
         fsdp_release(&t->fsdp);
         pipe_release(&t->pipe);
         free(t->runs);
         free(t->host_tokens);
         free(t->host_patches);
-        free(t->bucket);
         *t = (struct trainer){0};
 }
 
@@ -276,56 +285,31 @@ static int forward(struct trainer *t, const struct pipe_pass *pass, float *loss)
         return err ? err : get_loss(t, loss);
 }
 
-/* Gradients of a run become the sum of all ranks'. A rank whose device fails on the way (*own)
- * stays to the end. */
-static int sum_run(struct trainer *t, const struct trainer_runs *r, int *own)
-{
-        const struct math_ops *ops = t->setup.ops;
-        const size_t most = BUCKET / sizeof(float);
-        int err = 0;
-
-        for (size_t at = 0; at < r->n && !err; at += most) {
-                size_t n = r->n - at < most ? r->n - at : most;
-                const uint64_t begin = clock_ns();
-                if (!*own)
-                        *own = ops->get(t->bucket, r->grads + at, n * sizeof(float));
-                err = t->coll->ops->sum(t->coll, t->bucket, n);
-                if (!*own)
-                        *own = ops->put(r->grads + at, t->bucket, n * sizeof(float));
-                trace_add(t->setup.trace, TRACE_BUCKET, TRACE_STEPS, begin, clock_ns(),
-                          (r->off + at) / most);
-        }
-        return err;
-}
-
 /* Gradients become the sum of all ranks', and the loss their mean. Collective: a rank whose own
  * work failed comes here too. */
 static int reduce(struct trainer *t, float *loss, int err)
 {
         struct coll *c = t->coll;
-        int own = 0;
+        int own = 0, apart = averages(t) ? reducer_end(&t->reducer, &own) : 0;
 
-        err = coll_agree(c, err);
+        if (apart)
+                return apart;
+        err = coll_agree(c, err ? err : own);
         if (err || c->ranks == 1)
                 return err;
         *loss *= t->share;
-        err = c->ops->sum(c, loss, 1);
-        if (t->setup.sharded) /* they are what each rank has of them */
-                return err;
-        for (unsigned i = 0; i < t->pipe.shape.stages && !err; i++)
-                err = sum_run(t, &t->runs[i], &own);
-        return err ? err : coll_agree(c, own);
+        return c->ops->sum(c, loss, 1);
 }
 
 static int checksum_run(struct trainer *t, const struct trainer_runs *r, uint32_t *crc)
 {
-        const size_t most = BUCKET / sizeof(float);
+        const size_t most = REDUCER_BUCKET / sizeof(float);
         int err = 0;
 
         for (size_t at = 0; at < r->n && !err; at += most) {
                 size_t n = r->n - at < most ? r->n - at : most;
-                err = t->setup.ops->get(t->bucket, r->params + at, n * sizeof(float));
-                *crc = crc32c(*crc, t->bucket, n * sizeof(float));
+                err = t->setup.ops->get(t->reducer.host, r->params + at, n * sizeof(float));
+                *crc = crc32c(*crc, t->reducer.host, n * sizeof(float));
         }
         return err;
 }
@@ -400,6 +384,10 @@ static int compute(struct trainer *t, struct train_step *out, float *loss)
                 pass.net.before = fsdp_before;
                 pass.net.after = fsdp_after;
                 pass.net.arg = &t->fsdp;
+        } else if (averages(t)) {
+                pass.net.complete = reducer_complete;
+                pass.net.arg = &t->reducer;
+                reducer_begin(&t->reducer);
         }
         int err = t->setup.data ? put_samples(t) : 0, next = 0;
         uint64_t mark = clock_ns();

@@ -9,6 +9,7 @@
 #include "bench/core/coll.h"
 #include "bench/train/fsdp.h"
 #include "bench/train/pipe.h"
+#include "bench/train/reducer.h"
 #include "bench/train/train_data.h"
 
 struct train_setup {
@@ -16,10 +17,12 @@ struct train_setup {
         struct model model;
         size_t batch;            /* samples of a rank */
         unsigned stages, chunks; /* of its pipeline, and micro-batches; 0: it has none */
-        bool again;              /* blocks are computed anew in the backward pass */
+        enum network_keep keep;  /* what its blocks keep */
         uint64_t seed;
         float dropout;
-        bool sharded;   /* FSDP; else each rank has the whole model */
+        bool sharded;                /* FSDP; else each rank has the whole model */
+        enum fsdp_prefetch prefetch; /* of FSDP */
+        bool apart;     /* else gradients are averaged while the backward pass goes on */
         bool adamw;     /* else SGD without momentum */
         bool undecayed; /* with adamw: no weight decays, which is Adam */
         bool entropy; /* the loss is the cross entropy with the next token, else the logits' sum */
@@ -44,15 +47,16 @@ struct trainer {
         struct train_setup setup;
         struct coll *coll;
         struct pipe pipe;
+        struct coll_queue queue;   /* of one of the two */
         struct fsdp fsdp;          /* if sharded */
+        struct reducer reducer;    /* else, with other ranks */
         struct trainer_runs *runs; /* of each stage */
         int32_t *tokens, *targets, *host_tokens;
         float *patches, *host_patches; /* of all samples, and of one */
         size_t samples;                /* of the next step, in this rank */
         float share;                   /* of them in the mean over all ranks */
         float *loss;                   /* of each micro-batch */
-        float *bucket;
-        uint64_t step; /* done so far */
+        uint64_t step;                 /* done so far */
 };
 
 /* What this rank has of a tensor: elements [first, first + n), and where those of the weights and
@@ -83,8 +87,9 @@ int trainer_compare(struct trainer *t);
 const struct network *trainer_model(const struct trainer *t);
 struct trainer_part trainer_part(const struct trainer *t, size_t tensor);
 
-/* "ddp", "fsdp" or "pdp". */
+/* "ddp", "fsdp" or "pdp"; and what blocks keep: "noop", "checkpoint" or "offload". */
 const char *trainer_mode(const struct train_setup *s);
+const char *trainer_activation(const struct train_setup *s);
 /* Bytes that a rank needs, and those of them that its passes take. */
 uint64_t trainer_bytes(const struct train_setup *s, unsigned ranks);
 uint64_t trainer_pass_bytes(const struct train_setup *s);

@@ -12,7 +12,7 @@ if ! bench_has HAVE_OPENBLAS; then
 		"a build without OpenBLAS says in one line what is missing"
 	exit 0
 fi
-plan 35
+plan 38
 
 small="model=gpt-mini model.layers=2 model.vocab=256 model.block=32"
 train() { bench train progress=0 "$@"; }
@@ -39,6 +39,9 @@ expect_eq "$(losses first)" "$(losses again)" "steps with the same seed have the
 train $small steps=3 warmup_steps=2 batch_size=4 --activation checkpoint out=checkpoint >checkpoint.out
 expect_eq "$(losses first) checkpoint" "$(losses checkpoint) $(jq -r '.job_results[0].setup.activation' checkpoint/*/*/run_results.json)" \
 	"blocks that are computed anew have the same losses, to the bit"
+train $small steps=3 warmup_steps=2 batch_size=4 --activation offload out=offload >offload.out
+expect_eq "$(losses first) offload" "$(losses offload) $(jq -r '.job_results[0].setup.activation' offload/*/*/run_results.json)" \
+	"blocks that come back from copies have the same losses, to the bit"
 train $small steps=3 warmup_steps=2 batch_size=4 seed=2 out=other >other.out
 check "steps with another seed have other losses" test "$(losses first)" != "$(losses other)"
 
@@ -57,7 +60,15 @@ if bench_mpi true; then
 	check "two ranks, with dropout, are one rank of twice the batch" close "$(losses one)" "$(losses two)"
 	expect_eq "2 2" "$(jq -c '.job_results[0] | "\(.setup.ranks) \(.metrics.delay_s.each | length)"' -r two/*/*/run_results.json)" \
 		"each of two ranks has its delay in the results"
+	bench_ranks=3
+	for overlap in on off; do
+		bench_mpi bench train progress=0 $small steps=4 batch_size=4 train.overlap=$overlap out=overlap.$overlap >three.out 2>&1
+		diag "$(cat three.out)"
+	done
+	expect_eq "$(losses overlap.off)" "$(losses overlap.on)" \
+		"gradients that are averaged beside the backward pass have the same losses, to the bit"
 else
+	skip "gradients that are averaged beside the backward pass have the same losses" "$bench_no_mpi"
 	skip "two ranks, with dropout, are one rank of twice the batch" "$bench_no_mpi"
 	skip "each of two ranks has its delay in the results" "$bench_no_mpi"
 fi
@@ -81,6 +92,10 @@ expect_eq "9 9" "$(grep -c 'memory of a rank: [0-9.]* GB: model [0-9.]*, passes 
 	grep -c 'operations a step and rank' dry)" "a dry run has the memory and the operations of each"
 bench train model=gpt-small optimizer.name=adamw --dry-run >dry
 expect_eq 1.438 "$(part dry model)" "a dry run counts weights, gradients and both moments"
+bench train model=gpt-small activation=offload --dry-run >dry
+bench train model=gpt-small --dry-run >dry.noop
+check "a dry run counts the copies of activations, in memory of the same machine" jq -en --argjson a "$(part dry passes)" \
+	--argjson b "$(part dry.noop passes)" '$a > $b and $a < 1.2 * $b'
 truncate -s 300M large
 bench train model=gpt-mini data=large --dry-run >dry
 expect_eq 0.315 "$(part dry text)" "a dry run counts the text, which each rank holds"
@@ -94,7 +109,7 @@ refused() {
 	expect_eq "1 1 1" "$rc $(wc -l <err) $(grep -c -- "$pattern" err)" "what makes no sense is refused in one line: $*"
 }
 refused "--dtype fp16: train computes in fp32" --dtype=fp16
-refused "--prefetch prehook: train.mode=fsdp gathers a unit when it is used" --prefetch prehook
+refused "prefetch=prehook: give train.mode=fsdp" --prefetch prehook
 refused "--cpu_offload: .*give train.mode=fsdp" --cpu_offload
 refused "--version fairscale: train has the modes of PyTorch alone" --version=fairscale
 check "flags of the suite that ask for what there is are accepted" bench train $small --dtype fp32 --prefetch=noop --version pytorch \

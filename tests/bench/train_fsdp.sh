@@ -7,7 +7,7 @@
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
 bench_mpi true || skip_all "$bench_no_mpi"
-plan 16
+plan 18
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -32,6 +32,11 @@ for optimizer in sgd adamw; do
 	train 3 optimizer.name=$optimizer steps=6 train.mode=fsdp activation=checkpoint out=$optimizer.three
 	check "three ranks with $optimizer, each with its rows, learn what one does with the whole model" near \
 		"$(losses $optimizer.whole)" "$(losses $optimizer.three)"
+done
+for prefetch in noop prehook posthook; do
+	train 3 steps=4 train.mode=fsdp --prefetch $prefetch out=$prefetch
+	[ $prefetch = noop ] || expect_eq "$(losses noop)" "$(losses $prefetch)" \
+		"units that are gathered early ($prefetch) have to the bit the losses of those that are not"
 done
 adam="optimizer.name=adamw"
 # shellcheck disable=SC2086

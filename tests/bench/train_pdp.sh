@@ -7,7 +7,7 @@
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
 bench_mpi true || skip_all "$bench_no_mpi"
-plan 15
+plan 17
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -38,6 +38,12 @@ check "operations are counted of a rank and of a stage" jq -e '.job_results[0].m
 # shellcheck disable=SC2046
 train 3 steps=6 $(pdp 2 3) out=ranks
 check "three pipelines of two stages learn what one pass learns" near "$(losses whole)" "$(losses ranks)"
+# shellcheck disable=SC2046
+train 3 steps=6 $(pdp 2 3) train.overlap=off out=apart
+expect_eq "$(losses ranks)" "$(losses apart)" "pipelines that average behind the backward pass have the same losses, to the bit"
+# shellcheck disable=SC2046
+train 3 steps=6 $(pdp 2 3) activation=offload out=offload
+expect_eq "$(losses ranks)" "$(losses offload)" "stages whose blocks come back from copies have the same losses, to the bit"
 train 2 steps=6 train.mode=fsdp out=rows
 check "ddp, pdp and fsdp learn the same" near "$(losses ranks)" "$(losses rows)"
 check "the suite's words are understood" train 1 steps=6 --mode=pdp --ndevice_per_proc=2 --chunks 2 out=suite

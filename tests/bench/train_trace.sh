@@ -40,7 +40,7 @@ if bench_mpi true; then
 	# shellcheck disable=SC2086
 	bench_mpi bench train progress=0 $small profile=on out=two >two.out 2>&1 || diag "$(cat two.out)"
 	check "ranks are processes of one trace, with the buckets of their average" has two '[.[] | select(.name == "all-reduce")] |
-		group_by(.pid) | length == 2 and all(.[]; length == 4)'
+		group_by(.pid) | length == 2 and all(.[]; length == 8 and all(.[]; .tid == 2))'
 	# shellcheck disable=SC2086
 	bench_mpi bench train progress=0 $small profile=on train.mode=fsdp out=fsdp >fsdp.out 2>&1 || diag "$(cat fsdp.out)"
 	check "each unit is gathered twice and its gradients are scattered once" has fsdp '[.[] | select(.cat == "collective" and

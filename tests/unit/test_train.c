@@ -480,8 +480,9 @@ START_TEST(the_bytes_of_no_shape_overflow)
                                    .ffn = 4194304,
                                    .vocab = 16777216,
                                    .block = 16777216};
-        ck_assert_double_eq((double)network_bytes_activations(&vast, 1000000, 0, 5, false),
-                            NETWORK_BYTES_MAX);
+        ck_assert_double_eq(
+                (double)network_bytes_activations(&vast, 1000000, 0, 5, NETWORK_KEEP_ALL),
+                NETWORK_BYTES_MAX);
         ck_assert_double_eq((double)network_bytes_state(&vast), NETWORK_BYTES_MAX);
 }
 END_TEST
@@ -492,15 +493,17 @@ START_TEST(a_rank_with_a_part_takes_no_more_memory_than_is_planned)
                                               SMALL_GPT(1, 2, 12, 18, 600)};
         const unsigned ranks[] = {1, 2, 6};
 
-        for (int i = 0; i < 6; i++) {
+        for (int i = 0; i < 12; i++) {
+                const enum fsdp_prefetch prefetch = i < 6 ? FSDP_NOOP : FSDP_POSTHOOK;
                 struct coll c = {.ops = &coll_none, .ranks = ranks[i % 3]};
-                const struct model *m = &shapes[i / 3];
+                const struct model *m = &shapes[i / 3 % 2];
+                struct coll_queue q;
                 struct network g;
                 struct fsdp f;
                 size_t room = 0, whole = 0;
 
                 ck_assert_int_eq(network_init(&g, ops, m, 1, false), 0);
-                ck_assert_int_eq(fsdp_init(&f, &g, &c), 0);
+                ck_assert_int_eq(fsdp_init(&f, &g, &c, &q, prefetch), 0);
                 for (size_t k = 0; k < network_units(&g.model); k++) {
                         struct network_unit u = network_unit(&g, k);
                         size_t end = u.first + u.n;
@@ -509,8 +512,10 @@ START_TEST(a_rank_with_a_part_takes_no_more_memory_than_is_planned)
                         whole = u.elements > whole ? u.elements : whole;
                 }
                 size_t sent = c.ranks * room, own = c.ranks > 1 ? 2 * sent : 0; /* MPI's */
-                ck_assert_uint_ge(fsdp_bytes(m, c.ranks, 4),
-                                  (4 * f.n + 2 * whole + room + sent + own) * sizeof(float));
+                size_t places = i < 6 ? 1 : 3;
+                ck_assert_uint_ge(fsdp_bytes(m, c.ranks, 4, prefetch),
+                                  (4 * f.n + 2 * whole + places * (room + sent) + own) *
+                                          sizeof(float));
                 fsdp_release(&f);
                 network_release(&g);
         }

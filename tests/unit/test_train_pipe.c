@@ -114,7 +114,7 @@ static void learns_the_same(unsigned stages, unsigned chunks, bool again, bool e
         struct trainer a, b;
         struct train_step x, y;
 
-        piped.again = again;
+        piped.keep = again ? NETWORK_KEEP_INPUT : NETWORK_KEEP_ALL;
         plain.entropy = piped.entropy = entropy;
         plain.lr = piped.lr = entropy ? 0.05 : 1e-4;
         ck_assert_int_eq(trainer_init(&a, &plain, &alone), 0);
@@ -145,20 +145,51 @@ START_TEST(stages_and_micro_batches_learn_what_one_pass_learns)
 }
 END_TEST
 
-START_TEST(blocks_that_are_computed_anew_have_the_same_bits)
+START_TEST(blocks_that_are_computed_anew_or_come_from_copies_have_the_same_bits)
+{
+        static const enum network_keep keep[] = {NETWORK_KEEP_ALL, NETWORK_KEEP_INPUT,
+                                                 NETWORK_KEEP_COPY};
+
+        for (unsigned stages = 0; stages <= 3; stages += 3) {
+                struct train_setup s = setup_of(stages, stages);
+                struct trainer t[3];
+                struct train_step step;
+
+                for (int i = 0; i < 3; i++) {
+                        s.keep = keep[i];
+                        ck_assert_int_eq(trainer_init(&t[i], &s, &alone), 0);
+                        for (int k = 0; k < 2; k++)
+                                ck_assert_int_eq(trainer_step(&t[i], &step), 0);
+                        for (unsigned k = 0; k < t[0].pipe.shape.stages; k++)
+                                ck_assert_mem_eq(t[0].runs[k].params, t[i].runs[k].params,
+                                                 t[0].runs[k].n * sizeof(float));
+                }
+                ck_assert_uint_lt(trainer_bytes(&t[1].setup, 1), trainer_bytes(&t[0].setup, 1));
+                for (int i = 0; i < 3; i++)
+                        trainer_release(&t[i]);
+        }
+}
+END_TEST
+
+static int fail_to_bring_back(void *to, const void *from, size_t n)
+{
+        return atomic_load(&fails) ? -EIO : math_host.put(to, from, n);
+}
+
+START_TEST(a_copy_that_does_not_come_back_ends_the_step)
 {
         struct train_setup s = setup_of(0, 0);
-        struct trainer t[2];
-        struct train_step step[2];
+        struct trainer t;
+        struct train_step step;
 
-        for (int i = 0; i < 2; i++, s.again = true) {
-                ck_assert_int_eq(trainer_init(&t[i], &s, &alone), 0);
-                ck_assert_int_eq(trainer_step(&t[i], &step[i]), 0);
-        }
-        ck_assert_mem_eq(t[0].runs[0].params, t[1].runs[0].params, t[0].runs[0].n * sizeof(float));
-        ck_assert_uint_lt(trainer_bytes(&t[1].setup, 1), trainer_bytes(&t[0].setup, 1));
-        trainer_release(&t[0]);
-        trainer_release(&t[1]);
+        s.keep = NETWORK_KEEP_COPY;
+        ck_assert_int_eq(trainer_init(&t, &s, &alone), 0);
+        counted.put = fail_to_bring_back;
+        atomic_store(&fails, true);
+        ck_assert_int_eq(trainer_step(&t, &step), -EIO);
+        atomic_store(&fails, false);
+        ck_assert_int_eq(trainer_step(&t, &step), 0);
+        trainer_release(&t);
 }
 END_TEST
 
@@ -179,6 +210,16 @@ START_TEST(a_stage_whose_device_fails_ends_the_step_and_no_other_stage_hangs)
 }
 END_TEST
 
+/* Of what its blocks keep, in the host's memory. */
+static size_t copied_bytes(const struct network *g)
+{
+        size_t blocks = 0;
+
+        for (size_t u = g->from; u < g->end; u++)
+                blocks += u >= 1 && u <= g->model.layers;
+        return g->copies ? blocks * g->place * sizeof(float) : 0;
+}
+
 START_TEST(a_pipeline_takes_no_more_memory_than_is_planned)
 {
         for (unsigned stages = 1; stages <= 4; stages++) {
@@ -186,11 +227,14 @@ START_TEST(a_pipeline_takes_no_more_memory_than_is_planned)
                 struct trainer t;
 
                 s.adamw = stages > 2;
-                s.again = stages % 2;
+                s.keep = stages % 2 ? NETWORK_KEEP_INPUT : NETWORK_KEEP_COPY;
                 allocated = 0;
                 ck_assert_int_eq(trainer_init(&t, &s, &alone), 0);
                 const size_t tokens = 2 * sizeof(int32_t) * SAMPLES * tiny.block;
-                ck_assert_uint_eq(allocated,
+                size_t copies = 0;
+                for (unsigned i = 0; i < stages; i++)
+                        copies += copied_bytes(&t.pipe.stage[i].net);
+                ck_assert_uint_eq(allocated + copies,
                                   trainer_bytes(&s, 1) + tokens + s.chunks * sizeof(float));
                 trainer_release(&t);
         }
@@ -215,11 +259,13 @@ int main(void)
 #endif
         Suite *s = suite_create("train_pipe");
         TCase *tc = tcase_create("train_pipe");
+        tcase_set_timeout(tc, 120); /* a step that hangs fails; how long one takes says nothing */
         tcase_add_checked_fixture(tc, setup, NULL);
         tcase_add_test(tc, stages_end_when_their_share_of_the_elements_is_exceeded);
         tcase_add_test(tc, micro_batches_are_those_of_torch_chunk);
         tcase_add_test(tc, stages_and_micro_batches_learn_what_one_pass_learns);
-        tcase_add_test(tc, blocks_that_are_computed_anew_have_the_same_bits);
+        tcase_add_test(tc, blocks_that_are_computed_anew_or_come_from_copies_have_the_same_bits);
+        tcase_add_test(tc, a_copy_that_does_not_come_back_ends_the_step);
         tcase_add_test(tc, a_stage_whose_device_fails_ends_the_step_and_no_other_stage_hangs);
         tcase_add_test(tc, a_pipeline_takes_no_more_memory_than_is_planned);
         tcase_add_test(tc, more_stages_than_the_model_fills_are_refused);

@@ -24,7 +24,7 @@ static void name_file(const struct train_facts *f, const char *dir, char *out, s
                 snprintf(pipeline, sizeof pipeline, "_ck%u_nd%u", s->chunks, s->stages);
         snprintf(out, n, "%s/%s_%s_ws%u_bs%zu_vs%u_blk%u_%s_fp32%s.txt", dir, trainer_mode(s),
                  s->model.name, f->ranks, s->batch, s->model.vocab, s->model.block,
-                 s->again ? "checkpoint" : "noop", pipeline);
+                 trainer_activation(s), pipeline);
 }
 
 /* The share of the steps that a part of them is. */

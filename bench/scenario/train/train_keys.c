@@ -22,12 +22,12 @@ const struct run_flag train_flags[] = {{"--model", "model", NULL},
                                        {"--ndevice_per_proc", "train.stages", NULL},
                                        {"--chunks", "train.chunks", NULL},
                                        {"--activation", "activation", NULL},
+                                       {"--prefetch", "prefetch", NULL},
                                        {"--profile", "profile", "on"},
                                        {NULL, NULL, NULL}};
 
 const struct run_fixed train_fixed[] = {
         {"--dtype", "fp32", "train computes in fp32: leave it out"},
-        {"--prefetch", "noop", "train.mode=fsdp gathers a unit when it is used: leave it out"},
         {"--cpu_offload", NULL,
          "all is in the host's memory: give train.mode=fsdp, with which a rank has its part, or "
          "activation=checkpoint"},
@@ -88,13 +88,20 @@ int train_setup(const struct keys *k, struct train_setup *out, char *why, size_t
 {
         double dropout = 0;
 
-        *out = (struct train_setup){.batch = k->train_batch,
-                                    .seed = k->seed,
-                                    .sharded = k->train_mode == MODE_FSDP,
-                                    .again = k->activation == ACTIVATION_CHECKPOINT,
-                                    .adamw = k->train_optimizer == OPTIMIZER_ADAMW,
-                                    .entropy = k->loss == LOSS_ENTROPY,
-                                    .lr = k->train_optimizer == OPTIMIZER_ADAMW ? 0.001 : 0.01};
+        *out = (struct train_setup){
+                .batch = k->train_batch,
+                .seed = k->seed,
+                .sharded = k->train_mode == MODE_FSDP,
+                .keep = k->activation == ACTIVATION_CHECKPOINT ? NETWORK_KEEP_INPUT
+                        : k->activation == ACTIVATION_OFFLOAD  ? NETWORK_KEEP_COPY
+                                                               : NETWORK_KEEP_ALL,
+                .prefetch = k->prefetch == PREFETCH_PREHOOK    ? FSDP_PREHOOK
+                            : k->prefetch == PREFETCH_POSTHOOK ? FSDP_POSTHOOK
+                                                               : FSDP_NOOP,
+                .apart = !k->train_overlap,
+                .adamw = k->train_optimizer == OPTIMIZER_ADAMW,
+                .entropy = k->loss == LOSS_ENTROPY,
+                .lr = k->train_optimizer == OPTIMIZER_ADAMW ? 0.001 : 0.01};
         int err = model_choose(k, &out->model, why, nwhy);
         if (!err && out->model.family != MODEL_GPT) {
                 snprintf(why, nwhy,
@@ -114,6 +121,13 @@ int train_setup(const struct keys *k, struct train_setup *out, char *why, size_t
                          "batch_size=%llu: with model.block=%u that are more than %d tokens of a "
                          "rank: give less of one",
                          (unsigned long long)k->train_batch, out->model.block, INT_MAX);
+                return -EINVAL;
+        }
+        if (!err && out->prefetch != FSDP_NOOP && !out->sharded) {
+                snprintf(why, nwhy,
+                         "prefetch=%s: give train.mode=fsdp, which alone gathers units, or leave "
+                         "it out",
+                         out->prefetch == FSDP_PREHOOK ? "prehook" : "posthook");
                 return -EINVAL;
         }
         if (!err)

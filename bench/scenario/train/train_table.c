@@ -52,7 +52,7 @@ static void add_setup(const struct train_facts *f, struct json *job)
                 json_add_number(o, "bubble", (s->stages - 1.0) / (f->chunks + s->stages - 1.0));
         }
         json_add_string(o, "dtype", "fp32");
-        json_add_string(o, "activation", s->again ? "checkpoint" : "noop");
+        json_add_string(o, "activation", trainer_activation(s));
         json_add_string(o, "products", f->math);
         json_add_number(o, "lr", s->lr);
         json_add_number(o, "operations", network_flop(&s->model, s->batch));

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reducer.c: see reducer.h.
+ *
+ * Units are complete one after the other, from the end of the model, also where stages have a
+ * thread each: a stage waits for the gradient of the one behind it, which had all of its own by
+ * then. So nothing here is locked. */
+#include "bench/train/reducer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bench/core/clock.h"
+
+#include "base/banned.h"
+
+/* How many buckets, which are put down if there is memory for them. */
+static size_t cut(struct reducer *r, const struct pipe *p)
+{
+        size_t n = 0;
+
+        for (unsigned s = p->shape.stages; s-- > 0;) {
+                const struct network *g = &p->stage[s].net;
+                const size_t first = g->tensors[network_own(g).first].off;
+                size_t unit = g->end - 1;
+
+                for (size_t end = network_own(g).elements; end; n++) {
+                        const size_t most = (n ? REDUCER_BUCKET : REDUCER_FIRST) / sizeof(float);
+                        const size_t len = end < most ? end : most;
+                        end -= len;
+                        while (g->tensors[network_unit(g, unit).first].off - first > end)
+                                unit--;
+                        if (r->bucket)
+                                r->bucket[n] = (struct reducer_bucket){
+                                        .of = r, .grads = g->grads + end, .n = len, .unit = unit};
+                }
+        }
+        return n;
+}
+
+int reducer_init(struct reducer *r, const struct pipe *p, struct coll *c, struct coll_queue *q)
+{
+        *r = (struct reducer){.coll = c, .ops = p->stage[0].net.ops, .queue = q};
+        r->n = cut(r, p);
+        r->bucket = calloc(r->n, sizeof *r->bucket);
+        r->host = malloc(REDUCER_BUCKET);
+        if (!r->bucket || !r->host)
+                return -ENOMEM;
+        (void)cut(r, p);
+        return 0;
+}
+
+void reducer_release(struct reducer *r)
+{
+        free(r->bucket);
+        free(r->host);
+        *r = (struct reducer){0};
+}
+
+/* A rank whose device fails stays to the end, since the others wait for it. */
+static int sum_bucket(struct coll_work *w)
+{
+        struct reducer_bucket *b = (struct reducer_bucket *)w;
+        struct reducer *r = b->of;
+        const uint64_t begin = clock_ns();
+
+        if (!r->own)
+                r->own = r->ops->get(r->host, b->grads, b->n * sizeof(float));
+        int err = r->coll->ops->sum(r->coll, r->host, b->n);
+        if (!err && !r->own)
+                r->own = r->ops->put(b->grads, r->host, b->n * sizeof(float));
+        trace_add(r->trace, TRACE_BUCKET, TRACE_COLLECTIVES, begin, clock_ns(),
+                  (uint64_t)(b - r->bucket));
+        return err;
+}
+
+void reducer_begin(struct reducer *r)
+{
+        r->next = 0;
+        r->own = 0;
+        r->pass = 0;
+}
+
+/* Gives those that are complete when these units are. */
+static void give(struct reducer *r, size_t unit)
+{
+        for (; r->next < r->n && r->bucket[r->next].unit >= unit; r->next++) {
+                struct coll_work *w = &r->bucket[r->next].work;
+                w->call = sum_bucket;
+                coll_queue_add(r->queue, w);
+        }
+}
+
+void reducer_complete(void *arg, size_t unit)
+{
+        struct reducer *r = arg;
+
+        if (!r->queue->beside || r->next == r->n || r->bucket[r->next].unit < unit)
+                return;
+        int err = r->ops->wait();
+        r->pass = r->pass ? r->pass : err;
+        give(r, unit);
+}
+
+int reducer_end(struct reducer *r, int *own)
+{
+        int err = 0;
+
+        give(r, 0);
+        for (size_t i = 0; i < r->n; i++) {
+                int one = coll_queue_wait(r->queue, &r->bucket[i].work);
+                err = err ? err : one;
+        }
+        *own = r->own ? r->own : r->pass;
+        return err;
+}
