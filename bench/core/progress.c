@@ -35,6 +35,19 @@ void progress_add(uint64_t bytes)
         atomic_fetch_add_explicit(&shown.done, bytes, memory_order_relaxed);
 }
 
+uint64_t progress_done(void)
+{
+        return atomic_load_explicit(&shown.done, memory_order_relaxed);
+}
+
+void progress_line(const char *text)
+{
+        if (shown.running && shown.terminal)
+                fputs("\r\033[K", stderr); /* the bar comes back below */
+        printf("%s\n", text);
+        fflush(stdout);
+}
+
 void progress_expect(uint64_t bytes)
 {
         atomic_store_explicit(&shown.expected, bytes, memory_order_relaxed);

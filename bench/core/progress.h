@@ -27,5 +27,9 @@ void progress_expect(uint64_t bytes);
 /* So many more bytes of this rank were saved or loaded. Thread-safe, cheap; counts only between
  * begin and end. */
 void progress_add(uint64_t bytes);
+/* How many they are so far. */
+uint64_t progress_done(void);
+/* A line of its own. */
+void progress_line(const char *text);
 
 #endif

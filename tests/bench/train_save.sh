@@ -7,7 +7,7 @@
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
-plan 56
+plan 57
 cd "$tmp" || exit 1
 mkdir disk
 store_start storesim
@@ -67,6 +67,9 @@ check "a storage that is slow is not hidden" jq -e '.job_results[0].metrics | . 
 check "a save begins when the one before has ended" jq -e '[.[] | select(.name == "save write")] as $write |
 	[.[] | select(.name == "save copy")] | length == 3 and all(range(3) as $i | $write[$i].dur >= 2e6;.)
 	and all(range(1; 3) as $i | .[$i].ts >= $write[$i - 1].ts + $write[$i - 1].dur - 1; .)' slow/*/*/0/trace.json
+train storage=null null.delay_us=2000000 save=sync steps=1 progress=1s out=still >still.out 2>&1
+expect_eq 1 "$(grep -c '^save of step-00000001.ckpt: no byte in 1 s, and steps wait$' still.out)" \
+	"a write that stands still is told once, in a line"
 kept=$(ls disk | wc -l)
 check "the table says what saves cost" sh -c '"$@" | grep -q "a save of 0.006 GB blocks for .*a save every 10 minutes costs"' \
 	sh "$builddir/ckptbench" train progress=0 $small storage=disk path=disk save=sync,async format=torch,dcp steps=2 \

@@ -8,7 +8,7 @@
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
 [ -w /dev/fuse ] || skip_all "/dev/fuse cannot be opened"
-plan 22
+plan 23
 cd "$tmp" || exit 1
 
 small="model=gpt-mini model.layers=1 model.hidden=64 model.vocab=256 model.block=16 batch_size=4 warmup_steps=0 optimizer.name=adamw"
@@ -45,11 +45,15 @@ goes_on "a mount of S3" storage=mount mount.path="$tmp/s3"
 
 # The mount dies while steps go on.
 # shellcheck disable=SC2086
-bench train progress=0 $small storage=mount mount.path="$tmp/s3" steps=1000 save=async format=dcp keep=on >out 2>err &
+bench train progress=1s $small storage=mount mount.path="$tmp/s3" steps=1000 save=async format=dcp keep=on >out 2>err &
 pid=$!
 whole() { find s3 -name .metadata | grep -q "00000002/"; }
 rm -r s3/*
 check "saves go through a mount" wait_for 60 whole
+freeze "$store_pid"
+check "a store that stands still is told in a line, with who knows why" wait_for 60 grep -q \
+	'^save of step-.*: no byte in 1 s, and steps wait: the mount tries until its deadline=, and its log says why$' out
+thaw "$store_pid"
 kill -KILL "$mount_pid"
 wait "$pid"
 rc=$?

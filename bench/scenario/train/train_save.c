@@ -3,12 +3,15 @@
 #include "bench/scenario/train/train_save.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/mutex.h"
 #include "bench/core/clock.h"
 #include "bench/core/job_log.h"
+#include "bench/core/progress.h"
 #include "bench/format/format.h"
 #include "bench/measure/timed.h"
 
@@ -159,6 +162,36 @@ static const char *remedy(int err)
         }
 }
 
+/* Says once when a write stands still: what waits, and who knows why. */
+static void say_slow(struct train_saves *s)
+{
+        char text[512];
+
+        snprintf(text, sizeof text, "save of %s: no byte in %llu s, and steps wait%s",
+                 s->flight.name, (unsigned long long)(s->k->progress / 1000),
+                 strcmp(s->storage->name, "mount")
+                         ? ""
+                         : ": the mount tries until its deadline=, and its log says why");
+        s->said_slow = true;
+        progress_line(text);
+        job_log(JOB_LOG_WARNING, "%s", text);
+}
+
+/* The steps wait for the thread. With a process that writes, nothing is known of its bytes. */
+static void join_writer(struct train_saves *s)
+{
+        const bool says = s->k->progress && !s->how.stage.shared && !s->run->coll->host_rank;
+
+        for (uint64_t before = progress_done(); says && !s->said_slow; before = progress_done()) {
+                const struct timespec t = mutex_deadline(CLOCK_REALTIME, s->k->progress);
+                if (!pthread_timedjoin_np(s->flight.thread, NULL, &t))
+                        return;
+                if (progress_done() == before)
+                        say_slow(s);
+        }
+        pthread_join(s->flight.thread, NULL);
+}
+
 /* What became of it. */
 static int end_file(struct train_saves *s)
 {
@@ -166,7 +199,7 @@ static int end_file(struct train_saves *s)
 
         if (!f->running)
                 return 0;
-        pthread_join(f->thread, NULL);
+        join_writer(s);
         f->running = false;
         if (s->phase == TRAIN_WRITING)
                 stage_give(&s->copy.stage);

@@ -64,6 +64,7 @@ struct train_saves {
                 struct train_wrote wrote;
         } flight;
         bool failed;        /* this rank could not write a file */
+        bool said_slow;     /* that a write stands still */
         double writer_peak; /* bytes of memory of the process that writes; 0: there is none */
 };
 
