@@ -53,6 +53,23 @@ int io_posix_path(struct io *io, const char *name, char out[PATH_MAX])
 
 #define FUSE_MAGIC 0x65735546 /* FUSE_SUPER_MAGIC of linux/magic.h, fs/fuse/inode.c before */
 
+/* Whether the directory that this path is to be made in is there. 0 or a negative errno. */
+static int look_above(const char *path)
+{
+        char dir[PATH_MAX];
+        struct stat st;
+
+        if (snprintf(dir, sizeof dir, "%s", path) >= (int)sizeof dir)
+                return -ENAMETOOLONG;
+        for (size_t n = strlen(dir); n && dir[n - 1] == '/'; n--)
+                dir[n - 1] = 0;
+        char *slash = strrchr(dir, '/');
+        if (!slash)
+                return 0;
+        slash[slash == dir] = 0; /* "/" stays */
+        return stat(dir, &st) ? -errno : S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+}
+
 int io_posix_top(const struct keys *k, const char *storage, const char **out, char *why,
                  size_t nwhy)
 {
@@ -67,9 +84,13 @@ int io_posix_top(const struct keys *k, const char *storage, const char **out, ch
                 return -EINVAL;
         }
         int err = stat(top, &st) || statfs(top, &fs) ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
-        if (err && !(err == ENOENT && !mount)) { /* a directory of a disk is made */
+        if (err == ENOENT && !mount && !look_above(top))
+                err = 0; /* it is made there */
+        if (err) {
                 snprintf(why, nwhy, "%s=%s: %s: give a directory%s", key, top, strerror(err),
-                         mount ? " in a mount that answers" : "");
+                         mount           ? " in a mount that answers"
+                         : err == ENOENT ? ", or one to be made in a directory that is there"
+                                         : "");
                 return -err;
         }
         if (mount && fs.f_type != FUSE_MAGIC) {
@@ -81,6 +102,18 @@ int io_posix_top(const struct keys *k, const char *storage, const char **out, ch
         }
         *out = top;
         return 0;
+}
+
+/* A name that was mistyped is a directory on another disk. */
+static void say_made(const char *top)
+{
+        char text[PATH_MAX + 64];
+        struct stat st;
+
+        if (!stat(top, &st) || errno != ENOENT)
+                return;
+        snprintf(text, sizeof text, "path=%s is not there: it is made", top);
+        progress_line(text);
 }
 
 static int posix_start(const struct keys *k, const char *storage, const char *dir, unsigned rank,
@@ -102,6 +135,8 @@ static int posix_start(const struct keys *k, const char *storage, const char *di
         int n = snprintf(p->dir, sizeof p->dir, "%s/%s", top, dir);
         err = n >= (int)sizeof p->dir ? -ENAMETOOLONG : *dir ? cleanup_add_path(p->dir) : 0;
         p->top = strlen(top);
+        if (!err && !rank)
+                say_made(top);
         if (!err)
                 err = run_make_dirs(p->dir);
         if (!err && mkdir(p->dir, 0777) && errno != EEXIST)

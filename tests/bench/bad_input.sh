@@ -3,7 +3,7 @@
 # bad_input.sh: what is wrong is one line with cause and remedy, and nothing is made.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 87
+plan 92
 cd "$tmp" || exit 1
 
 # refused PATTERN arguments...: fails, one line on stderr that matches, no results
@@ -18,6 +18,14 @@ refused "unknown key 'siz': did you mean 'size'" shards siz=1
 refused "storage 'disc' is unknown: give one of" shards storage=disc
 refused "needs a directory: give path=DIR" shards storage=disk
 refused "path=/dev/null: Not a directory: give a directory" shards storage=disk path=/dev/null
+refused "path=none/deeper/: No such file or directory: give a directory, or one to be made in a directory that is there" \
+	shards storage=disk path=none/deeper/
+expect_eq "no" "$([ -e none ] && echo made || echo no)" "of a path that is refused nothing is made"
+bench shards storage=disk path=fresh/ size=1M out=made >out 2>err
+expect_eq "0 1 0" "$? $(grep -c '^path=fresh/ is not there: it is made$' out) $(wc -l <err)" "a directory that is made is told in a line"
+bench shards storage=disk path=fresh size=1M out=made >out 2>err
+expect_eq "0 0" "$? $(grep -c 'it is made' out)" "a directory that is there is told in none"
+rm -r made fresh
 refused "is no mounted file system" shards storage=mount mount.path="$tmp"
 refused "give 2064" shards model=gpt-xl model.hidden=2048 storage=null
 refused "model 'gpt-smol' is unknown: nearest are gpt-small" shards model=gpt-smol storage=null
