@@ -60,6 +60,7 @@ dist_kubernetes_DATA = \
 	%D%/kubernetes/mpijob.yaml \
 	%D%/kubernetes/podmonitor.yaml \
 	%D%/kubernetes/sidecar.yaml \
+	%D%/kubernetes/train.yaml \
 	$(NULL)
 
 if WITH_LIBRARY

@@ -8,11 +8,11 @@ for python in python3 /usr/bin/python3 ''; do
 	[ -n "$python" ] || skip_all "python3 with yaml is not installed (Debian: python3-yaml)"
 	! "$python" -c 'import yaml' 2>/dev/null || break
 done
-plan 9
+plan 12
 cd "$srcdir/conf/kubernetes" || exit 1
 kubeconform=$CKPTFS_PEERS/kubernetes/kubeconform
 valid() { "$kubeconform" -strict -schema-location "$CKPTFS_PEERS/kubernetes/schemas/{{.ResourceKind}}{{.KindSuffix}}.json" "$@"; }
-for file in csi.yaml sidecar.yaml mpijob.yaml podmonitor.yaml; do
+for file in csi.yaml sidecar.yaml mpijob.yaml train.yaml podmonitor.yaml; do
 	if [ -x "$kubeconform" ]; then check "$file follows the published schema" valid $file
 	else skip "$file follows the published schema" "kubeconform is not installed: tests/admin/setup.sh does it"; fi
 done
@@ -53,12 +53,28 @@ for path in sys.argv[1:]:
         ordered = side["restartPolicy"] == "Always" and "startupProbe" in side and pod["terminationGracePeriodSeconds"] >= 300
         print(path, "fits" if ok else "too small", "ordered" if ordered else "unordered", " ".join(options))
 END_PY
-"$python" "$tmp/pods.py" csi.yaml sidecar.yaml mpijob.yaml >"$tmp/pods"
-expect_eq "csi.yaml sidecar.yaml mpijob.yaml " "$(awk '$2 == "fits" { printf "%s ", $1 }' "$tmp/pods")" \
+"$python" "$tmp/pods.py" csi.yaml sidecar.yaml mpijob.yaml train.yaml >"$tmp/pods"
+expect_eq "csi.yaml sidecar.yaml mpijob.yaml train.yaml " "$(awk '$2 == "fits" { printf "%s ", $1 }' "$tmp/pods")" \
 	"the memory and the disk that each sidecar may use are what its options need"
-expect_eq 3 "$(grep -c ' ordered ' "$tmp/pods")" "each sidecar starts before the program and ends after it"
+expect_eq 4 "$(grep -c ' ordered ' "$tmp/pods")" "each sidecar starts before the program and ends after it"
 "$builddir/ckptfs" -o help >"$tmp/help" 2>&1
 expect_eq "" "$(cut -d ' ' -f 4- "$tmp/pods" | tr ' ' '\n' | sort -u | while read -r option; do
 	grep -qE "^ *$option\b" "$tmp/help" || echo "$option"
 done)" "each option of a sidecar exists"
+# What the launcher of a file runs, with ranks for each slot.
+command_of() {
+	python3 - "$1" <<-'END_PY'
+		import sys, yaml
+		job = yaml.safe_load(open(sys.argv[1]))["spec"]
+		replicas = job["mpiReplicaSpecs"]
+		args = replicas["Launcher"]["template"]["spec"]["containers"][0]["args"]
+		assert int(args[args.index("-n") + 1]) == replicas["Worker"]["replicas"] * job["slotsPerWorker"]
+		print(*args[args.index("ckptbench") + 1:])
+	END_PY
+}
+for run in "mpijob.yaml size=1M" "train.yaml model=gpt-mini"; do
+	# shellcheck disable=SC2046
+	check "the command of ${run% *} is one, with a rank for each slot" "$builddir/ckptbench" $(command_of "${run% *}" || echo wrong) \
+		storage=null "${run#* }" --dry-run
+done
 expect_eq "ckptfs: runs" "$(sed -n 's/^ *\(ckptfs: .*\)/\1/p' ./*.yaml | sort -u)" "PodMonitor selects the pods that have a mount"
