@@ -11,7 +11,7 @@ for tool in autoreconf dpkg-buildpackage dh lintian mmdebstrap rpmbuild pkg-conf
 done
 grep -q bookworm /etc/os-release || lacks packages "this is not Debian 12"
 need_fuse
-plan 39
+plan 42
 root=$tmp/root debs=$tmp/new
 version=$(sed -n 's/^AC_INIT(\[ckptfs\], \[\([^]]*\)\].*/\1/p' "$srcdir/configure.ac")
 
@@ -110,7 +110,8 @@ expect_eq bytes "$(store_cat file)" "what was written in the container is at the
 check "apt installs them with what they need" within "apt-get update && apt-get install -y /packages/*_${version}_*.deb"
 check "dpkg finds each file as it was made" within "dpkg --verify ckptfs ckptfs-bench ckptfs-dev libckptstore0"
 for file in lib/systemd/system/ckptfs@.service usr/share/doc/ckptfs/examples/fstab etc/ckptfs \
-	usr/share/bash-completion/completions/mount.ckptfs usr/share/man/man7/ckptfs-admin.7.gz; do
+	usr/share/bash-completion/completions/mount.ckptfs usr/share/man/man7/ckptfs-admin.7.gz \
+	usr/share/doc/ckptfs/THIRD-PARTY usr/share/doc/ckptfs/ckptfs.cdx.json; do
 	check "/$file is installed" test -e "$root/$file"
 done
 
@@ -162,6 +163,9 @@ rpms() {
 		--define "_smp_mflags -j$(nproc)" "$@"
 }
 check "rpmbuild makes the packages of the archive" rpms "$srcdir/packaging/ckptfs.spec"
+# What is wanted by name is called so in Fedora and RHEL; libraries are wanted by their sonames.
+wanted() { rpm -qp --requires "$tmp"/rpm/RPMS/*/*-1.*.rpm | sed 's/ .*//' | grep -vE '^(lib.*\.so|ld-linux|rtld|rpmlib)' | sort -u | xargs; }
+expect_eq "/bin/sh /sbin/ldconfig /usr/bin/pkg-config fuse3 libckptstore0 openmpi" "$(wanted)" "the packages of RPM want what Fedora and RHEL have by its name"
 sed 's/^Release: .*/Release: 2/' "$srcdir/packaging/ckptfs.spec" >"$tmp/next.spec"
 next_rpms() {
 	for built in "$tmp"/rpm/BUILDROOT/*; do
