@@ -7,7 +7,7 @@ need_fuse
 for tool in systemd-analyze systemctl python3; do
 	command -v $tool >/dev/null || lacks deep "$tool is not installed"
 done
-plan 29
+plan 33
 mkdir -p "$tmp/units/ckptfs@.service.d" "$tmp/units/ckptfs@bad.service.d" "$tmp/conf"
 unit=$tmp/units/ckptfs@.service
 bindir=$(sed -n 's,^ExecStart=\(/.*\)/ckptfs .*,\1,p' "$builddir/conf/ckptfs@.service")
@@ -33,6 +33,13 @@ mount -t cgroup2 none /sys/fs/cgroup
 mount --bind "$1/none" /etc/systemd/system
 cp -r "$1"/units/* /run/systemd/system
 cp -r "$1/conf" /run/conf
+# What a machine with the packages has: the helper of mount(8), and keys in the home of root.
+mount --bind /usr/sbin "$1/orig"
+mount --bind "$1/sbin" /usr/sbin
+sed 's,^\(root:.*\):[^:]*:\([^:]*\)$,\1:/run/root:\2,' /etc/passwd >/run/passwd
+mount --bind /run/passwd /etc/passwd
+mkdir -p /run/root/.aws
+cp "$1/conf/keys" /run/root/.aws/credentials
 exec env -i container=other PATH="$PATH" /lib/systemd/systemd --system --unit=test.target --log-target=console --show-status=no </dev/null >"$1/systemd.log" 2>&1
 END
 cat >"$tmp/units/test.target" <<END
@@ -123,6 +130,17 @@ state_of_u() { state u; }
 until_is inactive state_of_u
 tell umount "$(state u) $(result u) $(seen /home/u)"
 
+# A line of fstab makes an automount, which mounts when somebody looks, and again after it was taken away.
+SYSTEMD_FSTAB=/run/conf/fstab /lib/systemd/system-generators/systemd-fstab-generator /run/systemd/system /run/systemd/system /run/systemd/system
+systemctl daemon-reload
+systemctl start home-a.automount
+tell automount "$? $(systemctl show -P ActiveState home-a.mount) $(seen /home/a)"
+tell looked "$(cat /home/a/second) $(systemctl show -P ActiveState home-a.mount) $(seen /home/a)"
+systemctl stop home-a.mount
+tell anew "$? $(seen /home/a) $(cat /home/a/second) $(seen /home/a)"
+systemctl stop home-a.automount
+tell gone "$? $(systemctl show -P ActiveState home-a.mount) $(seen /home/a)"
+
 # Somebody has a file open when it is to stop.
 systemctl start ckptfs@t
 printf z >"$mnt/third"
@@ -162,6 +180,12 @@ configure t "$mnt"
 configure u /home/u
 configure bad "$mnt"
 echo 'log: /var/log/ckptfs/u.log' >>"$tmp/conf/u.yaml"
+bindir=$(sed -n 's,.* \(/.*\)/ckptfs .*,\1,p' "$builddir/fs/mount/daemon/mount.ckptfs")
+mkdir "$tmp/sbin" "$tmp/orig"
+for program in /usr/sbin/*; do ln -s "$tmp/orig/${program##*/}" "$tmp/sbin"; done
+sed "s,$bindir/,$builddir/," "$builddir/fs/mount/daemon/mount.ckptfs" >"$tmp/sbin/mount.ckptfs"
+chmod 755 "$tmp/sbin/mount.ckptfs"
+echo "$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET /home/a ckptfs nofail,x-systemd.automount,endpoint=$CKPTFS_TEST_ENDPOINT,log=file:$tmp/daemon.log 0 0" >"$tmp/conf/fstab"
 mkdir "$tmp/cg"
 group=$tmp/cg/ckptfs-test-$$
 end_group() {
@@ -209,6 +233,10 @@ said "0 inactive 0" stop "systemctl stop ends the mount"
 said success ends "the service ends well"
 said "active y /home/u	serving" beside "the second mount goes on when the first is stopped"
 said "inactive success 0" umount "a umount ends the service"
+said "0 inactive 0" automount "an automount of fstab's line waits"
+said "y active 1" looked "it mounts when somebody looks"
+said "0 0 y 1" anew "it mounts again when what it mounted was taken away"
+said "0 inactive 0" gone "the mount goes with the automount"
 said "0 0" busy "systemctl stop ends a mount that is in use"
 said "1 failed 0 0" never "no mount stays when no daemon takes it"
 said "0 z" then "the next start of that service serves"

@@ -264,12 +264,13 @@ static int reload_by_client(void *arg, const char *options, char *text, size_t n
         return reload(arg, options ? "ckptctl set" : "ckptctl reload", options, text, n);
 }
 
-/* In the background: tells the waiting command that the mount answers, and lets go of its terminal.
- */
+/* In the background: tells the waiting command that the mount answers, and lets go of its terminal,
+ * not sooner: an automount knows who mounts for it by the process group, which is the manager's. */
 static void detach(struct command *c)
 {
         if (c->report < 0)
                 return;
+        setsid();
         CLEANUP(closep) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
         for (int fd = 0; null >= 0 && fd < 3; fd++)
                 dup2(null, fd);
@@ -394,7 +395,6 @@ static int serve_in_background(struct command *c)
         if (!pid) {
                 close(fds[0]);
                 c->report = fds[1];
-                setsid();
                 if (chdir("/"))
                         return complain(strerror(errno));
                 return serve(c);

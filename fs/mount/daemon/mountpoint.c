@@ -265,12 +265,15 @@ int mountpoint_check(const char *path, char **out, char *why, size_t nwhy)
                 snprintf(why, nwhy, "mountpoint %s is not a directory: name an empty one", path);
                 return -ENOTDIR;
         }
-        if (is_mounted(real, type)) {
+        const bool mounted = is_mounted(real, type);
+        /* What waits there for this mount, which whoever reads the directory waits for, too. */
+        const bool waits = mounted && !strcmp(type, "autofs");
+        if (mounted && !waits) {
                 snprintf(why, nwhy, "something (%s) is mounted on %s: umount it or name another",
                          type, path);
                 return -EBUSY;
         }
-        if (!is_empty(real)) {
+        if (!waits && !is_empty(real)) {
                 snprintf(why, nwhy, "mountpoint %s is not empty: name an empty directory", path);
                 return -ENOTEMPTY;
         }
