@@ -4,7 +4,7 @@
 # late.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-if on_gs; then plan 37; else plan 40; fi
+if on_gs; then plan 43; else plan 46; fi
 start_store
 
 # late OP KEY SKIP TIME: one reply
@@ -149,6 +149,54 @@ fdo rename "$mnt/source" "$mnt/modes" >"$tmp/rename"
 wait $reading
 # promise: fresh.twice
 expect_eq renamed "$(cat "$tmp/read")" "an open that found a file replaced twice finds a renamed one of another mode"
+set_faults
+umount_ckptfs
+
+# An open finds that the file was replaced, and what the kernel finds by the name then is being removed when the second
+# open comes: between the two the kernel asks for the mode, which the store is late to tell.
+mount_ckptfs attr_ttl=0
+printf old | store_put gone
+cat "$mnt/gone" >"$tmp/read"
+cat >"$tmp/late.json" <<-EOF
+	[{"op": "HeadObject", "key": "gone", "skip": 2, "times": 3, "do": "status", "status": 503},
+	 {"op": "HeadObject", "key": "gone", "skip": 8, "times": 1, "do": "delay", "stall": "3s"},
+	 {"op": "DeleteObject", "key": "gone", "do": "status", "status": 503}]
+EOF
+set_faults "$tmp/late.json"
+printf 'of another host' >"$tmp/theirs"
+fdo open r "$mnt/gone" >"$tmp/read" &
+reading=$!
+sleep 0.05
+store_put gone <"$tmp/theirs"
+sleep 1.5
+fdo unlink "$mnt/gone" >"$tmp/unlink" &
+removing=$!
+sleep 3
+set_faults
+wait $reading
+wait $removing
+expect_eq ok "$(cat "$tmp/unlink")" "a file that another host replaced can be removed while an open waits"
+# promise: fresh.twice
+expect_eq ENOENT "$(cat "$tmp/read")" "an open that found a file replaced finds none when that is removed"
+umount_ckptfs
+
+# While a directory is being removed, in vain, what is known of the files in it grows old as always.
+mount_ckptfs attr_ttl=500ms
+mkdir "$mnt/full"
+printf old >"$mnt/full/file"
+cat "$mnt/full/file" >"$tmp/read"
+printf '[{"op": "ListObjectsV2", "do": "delay", "stall": "4s"}]\n' >"$tmp/late.json"
+set_faults "$tmp/late.json"
+printf 'of another host' | store_put full/file & # which lists, too, before it writes
+putting=$!
+sleep 2
+fdo rmdir "$mnt/full" >"$tmp/rmdir" &
+removing=$!
+wait $putting
+# promise: fresh.age
+expect_eq 15 "$(fdo size "$mnt/full/file")" "a file is as large as another host made it while its directory is removed"
+wait $removing
+expect_eq ENOTEMPTY "$(cat "$tmp/rmdir")" "a directory in which another host makes a file meanwhile is not removed"
 set_faults
 umount_ckptfs
 

@@ -97,6 +97,8 @@ static void deleted(void *arg, int err, const struct store_object *obj)
         (void)obj;
         if (!err) {
                 tree_lock(c->m->tree);
+                if (c->lock.exclusive[0])
+                        c->lock.exclusive[0]->removed = true;
                 tree_drop_name_locked(c->m->tree, c->dir, c->name, NULL);
                 tree_unlock(c->m->tree);
         }

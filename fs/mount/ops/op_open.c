@@ -108,7 +108,7 @@ static void opening_free(struct opening *o)
 
 static void opening_fail(struct opening *o, int err)
 {
-        if (err == -ESTALE) { /* the kernel comes back once, whatever the reason was */
+        if (err == -ESTALE || o->due) { /* the kernel comes back once, whatever the reason was */
                 tree_lock(o->m->tree);
                 (o->due ? heir_over_locked : heir_send_back_locked)(o->m,
                                                                     fuse_req_ctx(o->req)->pid);
@@ -401,6 +401,13 @@ static bool is_gone_locked(const struct opening *o) REQUIRES(tree_mutex)
         return !n->hashed;
 }
 
+/* Who comes back (heir.h) finds that the file was removed here: there is none. Else the kernel is
+ * to look the name up once more. */
+static int gone_locked(const struct opening *o) REQUIRES(tree_mutex)
+{
+        return o->due && o->n->removed ? -ENOENT : -ESTALE;
+}
+
 static void open_now(struct opening *o)
 {
         struct mount *m = o->m;
@@ -409,7 +416,7 @@ static void open_now(struct opening *o)
         struct replaced old = {0};
 
         tree_lock(m->tree);
-        int err = is_gone_locked(o) ? -ESTALE : 0;
+        int err = is_gone_locked(o) ? gone_locked(o) : 0;
         if (!err && write && mount_drains(m)) /* since the open began */
                 err = -EROFS;
         if (!err && o->heir && !heir_fits_locked(m, n, o->shown, fuse_req_ctx(o->req), o->fi.flags))

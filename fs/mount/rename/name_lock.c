@@ -425,11 +425,18 @@ void name_lock_resume(struct name_lock *l)
 
 /* --- taking and dropping --- */
 
+/* Whether the mount knows better than the store what the node, and all below it, is meanwhile. Of a
+ * directory that is removed it does not: what is below stays, unless there is nothing. */
+static bool rests(const struct name_lock *l, int i)
+{
+        return l->exclusive[i] && (!l->exclusive[i]->dir || is_rename(l));
+}
+
 static void admit_locked(struct name_lock *l) REQUIRES(tree_mutex)
 {
         l->admitted = true;
         for (int i = 0; i < NODES; i++)
-                if (l->exclusive[i])
+                if (rests(l, i))
                         l->exclusive[i]->locks.rests++;
 }
 
@@ -506,7 +513,7 @@ void name_lock_drop(struct name_lock *l)
         bool waited_for = is_exclusive(l) || is_within_exclusive_locked(m, l->shared[0]) ||
                           is_within_exclusive_locked(m, l->shared[1]);
         for (int i = 0; i < NODES; i++) {
-                if (l->exclusive[i])
+                if (rests(l, i))
                         l->exclusive[i]->locks.rests--;
                 tree_unref_locked(m->tree, l->exclusive[i], 1);
                 tree_unref_locked(m->tree, l->shared[i], 1);

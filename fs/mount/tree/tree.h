@@ -108,6 +108,7 @@ struct node {
         char *replaced_etag;         /* it is not published, and at the store its name still has
                                         this version of the file that it replaced; or NULL */
         bool unlinked;               /* here: what is written from now on is forgotten */
+        bool removed;                /* so, and nothing had its name then */
         struct node_locks locks;
         struct node *heir;      /* pinned: what is opened in its place, see heir.h; or NULL */
         unsigned nheirs;        /* open files that were */
