@@ -71,6 +71,7 @@ struct mount {
         struct {
                 struct {
                         pid_t tid;               /* 0: none */
+                        uint64_t name;           /* that had gone: its hash */
                         const struct node *told; /* when it looked the name up; only compared */
                 } v[MOUNT_SENT_BACK];
                 unsigned n, next;

@@ -40,13 +40,14 @@ bool heir_is_due_locked(const struct mount *m, pid_t tid) REQUIRES(tree_mutex)
         return find_locked(m, tid) < MOUNT_SENT_BACK;
 }
 
-void heir_send_back_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex)
+void heir_send_back_locked(struct mount *m, pid_t tid, const struct node *n) REQUIRES(tree_mutex)
 {
         if (!tid || heir_is_due_locked(m, tid))
                 return;
         unsigned oldest = m->sent_back.next++ % MOUNT_SENT_BACK;
         m->sent_back.n += !m->sent_back.v[oldest].tid;
         m->sent_back.v[oldest].tid = tid;
+        m->sent_back.v[oldest].name = n->hash;
         m->sent_back.v[oldest].told = NULL;
 }
 
@@ -62,7 +63,7 @@ void heir_over_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex)
 void heir_tell_locked(struct mount *m, pid_t tid, const struct node *n) REQUIRES(tree_mutex)
 {
         unsigned i = find_locked(m, tid);
-        if (i < MOUNT_SENT_BACK)
+        if (i < MOUNT_SENT_BACK && m->sent_back.v[i].name == n->hash)
                 m->sent_back.v[i].told = n;
 }
 

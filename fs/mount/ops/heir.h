@@ -26,13 +26,14 @@ struct node *heir_of_locked(struct mount *m, const struct node *n) REQUIRES(tree
 /* Whether the thread was told before that a file is gone, and has come back: it has opened none
  * since. The tree is locked. */
 bool heir_is_due_locked(const struct mount *m, pid_t tid) REQUIRES(tree_mutex);
-/* It is told now. The tree is locked. */
-void heir_send_back_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex);
+/* It is told now, of the node. The tree is locked. */
+void heir_send_back_locked(struct mount *m, pid_t tid, const struct node *n) REQUIRES(tree_mutex);
 /* The thread has opened or made a file, or found none by the name, or has come back in vain. The
  * tree is locked. */
 void heir_over_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex);
-/* A lookup of who has come back leads to the node, of which the store was asked for that. The tree
- * is locked. */
+/* A lookup of who has come back leads to the node, of which the store was asked for that. It counts
+ * if the name is that of the file that had gone: a thread may have given that one up. The tree is
+ * locked. */
 void heir_tell_locked(struct mount *m, pid_t tid, const struct node *n) REQUIRES(tree_mutex);
 /* Whether one did just now. The tree is locked. */
 bool heir_is_told_locked(const struct mount *m, pid_t tid, const struct node *n)

@@ -110,8 +110,10 @@ static void opening_fail(struct opening *o, int err)
 {
         if (err == -ESTALE || o->due) { /* the kernel comes back once, whatever the reason was */
                 tree_lock(o->m->tree);
-                (o->due ? heir_over_locked : heir_send_back_locked)(o->m,
-                                                                    fuse_req_ctx(o->req)->pid);
+                if (o->due)
+                        heir_over_locked(o->m, fuse_req_ctx(o->req)->pid);
+                else if (o->n)
+                        heir_send_back_locked(o->m, fuse_req_ctx(o->req)->pid, o->n);
                 tree_unlock(o->m->tree);
         }
         fuse_reply_err(o->req, -err);
