@@ -23,17 +23,22 @@ include %D%/train/math/local.mk
 if WITH_MPI
 %C%_libbench_la_SOURCES += %D%/coll/coll_mpi.c
 endif
-EXTRA_DIST += %D%/dev/dev_cuda.cu
+EXTRA_DIST += %D%/dev/dev_cuda.cu %D%/train/math/math_kernels.cu
 if WITH_CUDA
-%C%_libbench_la_LIBADD += %D%/dev/dev_cuda.lo $(CUDA_LIBS)
+%C%_libbench_la_SOURCES += %D%/train/math/cublas.c %D%/train/math/cublas.h %D%/train/math/math_cuda.c
+%C%_libbench_la_CFLAGS += $(CUDA_CFLAGS)
+%C%_libbench_la_LIBADD += %D%/dev/dev_cuda.lo %D%/train/math/math_kernels.lo $(CUDA_LIBS)
+by_nvcc = $(AM_V_GEN)$(MKDIR_P) $(@D) && $(LIBTOOL) --silent --tag=CC --mode=compile $(NVCC) $(NVCCFLAGS) \
+	--compiler-options -Wall,-Wextra -I$(top_srcdir) -include config.h $(CUDA_CFLAGS) -c -o $@
 %D%/dev/dev_cuda.lo: %D%/dev/dev_cuda.cu bench/core/dev.h bench/core/pattern_word.h config.h
-	@$(MKDIR_P) %D%/dev
-	$(AM_V_GEN)$(LIBTOOL) --silent --tag=CC --mode=compile $(NVCC) $(NVCCFLAGS) --compiler-options -Wall,-Wextra \
-		-I$(top_srcdir) -include config.h $(CUDA_CFLAGS) -c $(srcdir)/%D%/dev/dev_cuda.cu -o $@
+	$(by_nvcc) $(srcdir)/%D%/dev/dev_cuda.cu
+%D%/train/math/math_kernels.lo: %D%/train/math/math_kernels.cu bench/core/pattern_word.h bench/train/math/math_kernels.h \
+		bench/train/math/math_ops.h bench/train/math/random.h config.h
+	$(by_nvcc) $(srcdir)/%D%/train/math/math_kernels.cu
 endif
 if WITH_NCCL
 %C%_libbench_la_SOURCES += %D%/coll/coll_nccl.c
-%C%_libbench_la_CFLAGS += $(NCCL_CFLAGS) $(CUDA_CFLAGS)
+%C%_libbench_la_CFLAGS += $(NCCL_CFLAGS)
 endif
 
 # Clients of others, for comparison. Their headers are not ours to warn about.

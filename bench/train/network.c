@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "bench/train/math/random.h"
 #include "bench/train/patches.h"
 
@@ -316,17 +317,24 @@ static bool ends_with(const char *name, const char *end)
         return n >= m && !strcmp(name + n - m, end);
 }
 
-void network_draw(const struct network *g, uint64_t seed, size_t tensor, size_t first, size_t n,
-                  float *out)
+int network_draw(const struct network *g, uint64_t seed, size_t tensor, size_t first, size_t n,
+                 float *to)
 {
         const struct network_tensor *t = &g->tensors[tensor];
         const bool drawn = ends_with(t->name, ".weight") || (network_sees(g) && t->lead);
-        const uint64_t key = random_key(seed, RANDOM_WEIGHTS, 0, tensor);
 
-        for (size_t i = 0; i < n; i++)
-                out[i] = !drawn         ? 0
-                         : t->cols == 1 ? 1
-                                        : (float)(0.02 * random_normal(key, first + i));
+        if (!drawn) {
+                g->ops->zero(to, n);
+                return 0;
+        }
+        if (t->cols > 1) {
+                g->ops->draw(to, n, random_key(seed, RANDOM_WEIGHTS, 0, tensor), first, 0.02F);
+                return 0;
+        }
+        CLEANUP(freep) float *ones = malloc((n + 1) * sizeof *ones);
+        for (size_t i = 0; i < n && ones; i++)
+                ones[i] = 1;
+        return ones ? g->ops->put(to, ones, n * sizeof *ones) : -ENOMEM;
 }
 
 size_t network_units(const struct model *m)

@@ -43,6 +43,8 @@ struct network {
         size_t batch, rows; /* samples of a pass, and tokens or patches of them, with classes */
         size_t from, end;   /* the units that it has */
         enum network_keep keep;
+        bool half;   /* products are of halves; */
+        float grows; /* gradients times that, a power of two, where they become halves */
         struct network_tensor *tensors;
         size_t ntensors, nparams;
         float *params, *grads; /* NULL: divided */
@@ -119,10 +121,10 @@ uint64_t network_bytes_activations(const struct model *m, size_t batch, size_t f
 uint64_t network_bytes_copies(const struct model *m, size_t batch, size_t from, size_t end);
 
 /* First weights: matrices, and class and positions of images, normal with a deviation of 0.02,
- * norms 1, the rest 0. Fills `out`, in the
- * host's memory, with elements [first, first + n) of a tensor. */
-void network_draw(const struct network *g, uint64_t seed, size_t tensor, size_t first, size_t n,
-                  float *out);
+ * norms 1, the rest 0. Fills `to`, in the
+ * device's memory, with elements [first, first + n) of a tensor. 0 or a negative errno. */
+int network_draw(const struct network *g, uint64_t seed, size_t tensor, size_t first, size_t n,
+                 float *to);
 
 /* Queued: fills the last stream, g->logits. */
 void network_forward(struct network *g, const struct network_pass *p);

@@ -70,7 +70,8 @@ static void linear_of(const struct network *g, size_t tensor, bool bias, struct 
                       const float *x, float *y)
 {
         const struct network_tensor *t = &g->tensors[tensor];
-        struct product p = {.b_turned = true,
+        struct product p = {.half = g->half,
+                            .b_turned = true,
                             .m = s.rows,
                             .n = t->rows,
                             .k = t->cols,
@@ -94,7 +95,9 @@ static void linear_back_of(const struct network *g, size_t tensor, bool bias, st
                            const float *x, const float *dy, float *dx, bool more)
 {
         const struct network_tensor *t = &g->tensors[tensor];
-        struct product dw = {.a_turned = true,
+        struct product dw = {.half = g->half,
+                             .a_grows = g->grows,
+                             .a_turned = true,
                              .m = t->rows,
                              .n = t->cols,
                              .k = s.rows,
@@ -103,7 +106,9 @@ static void linear_back_of(const struct network *g, size_t tensor, bool bias, st
                              .lda = t->rows,
                              .ldb = s.apart,
                              .ldc = t->cols};
-        struct product to_dx = {.m = s.rows,
+        struct product to_dx = {.half = g->half,
+                                .a_grows = g->grows,
+                                .m = s.rows,
                                 .n = t->cols,
                                 .k = t->rows,
                                 .alpha = 1,
@@ -135,12 +140,18 @@ static struct norm norm_of(const struct network *g, size_t tensor, float *mean, 
                              .rstd = rstd};
 }
 
+/* Which matrix of a product is one. */
+enum gradient { NO_GRADIENT, GRADIENT_A, GRADIENT_B };
+
 /* The two kinds of products of attention, for all heads of all samples: [block x block] of two
  * streams, and a stream of [block x block] and a stream. */
-static void heads_to_square(const struct network *g, const float *a, const float *b, float *square)
+static void heads_to_square(const struct network *g, enum gradient gradient, const float *a,
+                            const float *b, float *square)
 {
         const size_t h = g->model.hidden, t = g->model.block, d = h / g->model.heads;
-        struct product p = {.b_turned = true,
+        struct product p = {.half = g->half,
+                            .a_grows = gradient == GRADIENT_A ? g->grows : 1,
+                            .b_turned = true,
                             .m = t,
                             .n = t,
                             .k = d,
@@ -154,11 +165,14 @@ static void heads_to_square(const struct network *g, const float *a, const float
         g->ops->product(&p, a, b, square);
 }
 
-static void square_to_heads(const struct network *g, const float *square, bool turned,
-                            const float *b, float *c)
+static void square_to_heads(const struct network *g, enum gradient gradient, const float *square,
+                            bool turned, const float *b, float *c)
 {
         const size_t h = g->model.hidden, t = g->model.block, d = h / g->model.heads;
-        struct product p = {.a_turned = turned,
+        struct product p = {.half = g->half,
+                            .a_grows = gradient == GRADIENT_A ? g->grows : 1,
+                            .b_grows = gradient == GRADIENT_B ? g->grows : 1,
+                            .a_turned = turned,
                             .m = t,
                             .n = d,
                             .k = t,
@@ -208,10 +222,10 @@ static void block_forward(const struct network *g, const struct network_pass *p,
         linear(g, b->key, b->ln1_out, b->k);
         linear(g, b->query, b->ln1_out, b->q);
         linear(g, b->value, b->ln1_out, b->v);
-        heads_to_square(g, b->q, b->k, b->attention);
+        heads_to_square(g, NO_GRADIENT, b->q, b->k, b->attention);
         g->ops->softmax(b->attention, g->batch * g->model.heads, g->model.block, !network_sees(g),
                         attention_scale(g));
-        square_to_heads(g, dropped_attention(g, p, block), false, b->v, b->mixed);
+        square_to_heads(g, NO_GRADIENT, dropped_attention(g, p, block), false, b->v, b->mixed);
         linear(g, b->proj, b->mixed, b->middle);
         drop_stream(g, p, SITE_PROJ + SITES_OF_BLOCK * block, b->middle);
         g->ops->add(b->middle, b->x, flat);
@@ -251,7 +265,8 @@ static size_t last_norm(const struct network *g)
 static struct product of_patches(const struct network *g)
 {
         const size_t h = g->model.hidden;
-        return (struct product){.b_turned = true,
+        return (struct product){.half = g->half,
+                                .b_turned = true,
                                 .m = g->model.block - 1,
                                 .n = h,
                                 .k = PATCH_ELEMENTS,
@@ -275,7 +290,9 @@ static void see(const struct network *g, const struct network_pass *p, float *ou
 static void see_back(const struct network *g, const struct network_pass *p, const float *dy)
 {
         const size_t h = g->model.hidden, t = g->model.block;
-        const struct product dw = {.a_turned = true,
+        const struct product dw = {.half = g->half,
+                                   .a_grows = g->grows,
+                                   .a_turned = true,
                                    .m = h,
                                    .n = PATCH_ELEMENTS,
                                    .k = t - 1,
@@ -364,13 +381,13 @@ static void attention_back(const struct network *g, const struct network_pass *p
         g->ops->copy(d, dx, flat);
         drop_stream(g, p, SITE_PROJ + SITES_OF_BLOCK * block, d);
         linear_back(g, b->proj, b->mixed, d, dmixed, false);
-        square_to_heads(g, dropped_attention(g, p, block), true, dmixed, dv);
-        heads_to_square(g, dmixed, b->v, square);
+        square_to_heads(g, GRADIENT_B, dropped_attention(g, p, block), true, dmixed, dv);
+        heads_to_square(g, GRADIENT_A, dmixed, b->v, square);
         drop_attention(g, p, block, square);
         g->ops->softmax_back(b->attention, square, g->batch * g->model.heads, g->model.block,
                              !network_sees(g), attention_scale(g));
-        square_to_heads(g, square, false, b->k, dq);
-        square_to_heads(g, square, true, b->q, dk);
+        square_to_heads(g, GRADIENT_A, square, false, b->k, dq);
+        square_to_heads(g, GRADIENT_A, square, true, b->q, dk);
         linear_back(g, b->value, b->ln1_out, dv, d, false);
         linear_back(g, b->query, b->ln1_out, dq, d, true);
         linear_back(g, b->key, b->ln1_out, dk, d, true);

@@ -3,6 +3,7 @@
 #include "bench/train/trainer.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,20 +137,26 @@ struct trainer_part trainer_part(const struct trainer *t, size_t tensor)
 static int draw(struct trainer *t)
 {
         const struct network *g = trainer_model(t);
-        size_t most = 0;
         int err = 0;
 
-        for (size_t i = 0; i < g->ntensors; i++)
-                most = trainer_part(t, i).n > most ? trainer_part(t, i).n : most;
-        CLEANUP(freep) float *host = malloc((most + 1) * sizeof *host);
-        if (!host)
-                return -ENOMEM;
         for (size_t i = 0; i < g->ntensors && !err; i++) {
                 const struct trainer_part p = trainer_part(t, i);
-                network_draw(g, t->setup.seed, i, p.first, p.n, host);
-                err = t->setup.ops->put(p.weight, host, p.n * sizeof *host);
+                err = network_draw(g, t->setup.seed, i, p.first, p.n, p.weight);
         }
-        return err;
+        return err ? err : t->setup.ops->wait();
+}
+
+/* With the cross entropy the gradient is divided by the tokens of all ranks, and what is divided so
+ * is too little for a half. */
+static void set_halves(struct trainer *t)
+{
+        const size_t answers = network_answers(trainer_model(t)) * t->pipe.shape.chunks;
+        const double all = t->setup.entropy ? (double)answers * t->coll->ranks : 1;
+
+        for (unsigned i = 0; i < t->pipe.shape.stages && t->setup.half; i++) {
+                t->pipe.stage[i].net.half = true;
+                t->pipe.stage[i].net.grows = (float)exp2(ceil(log2(all)));
+        }
 }
 
 int trainer_init(struct trainer *t, const struct train_setup *s, struct coll *c)
@@ -167,6 +174,8 @@ int trainer_init(struct trainer *t, const struct train_setup *s, struct coll *c)
         if (!err && averages(t))
                 err = reducer_init(&t->reducer, &t->pipe, c, &t->queue);
         t->fsdp.trace = t->reducer.trace = s->trace;
+        if (!err)
+                set_halves(t);
         if (!err)
                 err = take_memory(t);
         return err ? err : draw(t);

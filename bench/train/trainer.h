@@ -25,6 +25,7 @@ struct train_setup {
         bool apart;     /* else gradients are averaged while the backward pass goes on */
         bool adamw;     /* else SGD without momentum */
         bool undecayed; /* with adamw: no weight decays, which is Adam */
+        bool half;      /* products are of halves; weights stay in fp32 */
         bool entropy; /* the loss is the cross entropy with the next token, else the logits' sum */
         double lr;
         const struct train_data *data; /* borrowed; NULL: it is fed */

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# full.sh: everything that is worth 40 minutes of a GPU: gpu.sh, and then races and wild addresses under
+# full.sh: everything that is worth 40 minutes of a GPU: gpu.sh, math and train.sh, and then races and wild addresses under
 # compute-sanitizer, a tensor beyond 4 GiB, blocks of all sizes, NCCL, and GPUs that are missing,
 # taken or shared. `make check-gpu` runs it. CKPTFS_GPU_SIZE is the size of the timed shards (4G),
 # CKPTFS_GPU_TENSOR that of the large tensor in MiB (6144), CKPTFS_GPU_DIR a fast directory for both
@@ -14,19 +14,20 @@ if [ "$device" = cuda ]; then
 	bench_has HAVE_CUDA || skip_all "not built with CUDA: configure --with-cuda=DIR"
 	[ -e /dev/nvidia0 ] || skip_all "there is no GPU: /dev has no nvidia0"
 fi
-plan 21
+plan 23
 cd "$tmp" || exit 1
 disk=$(mktemp -d "$CKPTFS_GPU_DIR/ckptfs-gpu.XXXXXX") || { not_ok "$CKPTFS_GPU_DIR can be written"; exit 1; }
 at_exit "rm -rf '$disk'"
 small="size=16M storage=disk path=$disk device=$device"
 not_cuda() { [ "$device" = cuda ] && return 1; skip "$1" "device=$device is no GPU"; }
 
-if not_cuda "the tests of gpu.sh pass"; then :; else
-	sh "$srcdir/tests/gpu/gpu.sh" >gpu.log 2>&1
+for own in "sh $srcdir/tests/gpu/gpu.sh" "$builddir/tests/gpu/math" "sh $srcdir/tests/gpu/train.sh"; do
+	if not_cuda "the tests of ${own##*/} pass"; then continue; fi
+	$own >own.log 2>&1
 	rc=$?
-	sed 's/^/# /' gpu.log
-	check "the tests of gpu.sh pass" sh -c '[ "$1" -eq 0 ] && ! grep -Eq "^not ok|^1\.\.0" gpu.log' sh "$rc"
-fi
+	sed 's/^/# /' own.log
+	check "the tests of ${own##*/} pass" sh -c '[ "$1" -eq 0 ] && ! grep -Eq "^not ok|^1\.\.0" own.log' sh "$rc"
+done
 
 # --- the sanitizer of kernels and copies ---------------------------------------------------------
 sanitizer=$(command -v compute-sanitizer || true)

@@ -22,8 +22,8 @@ static const char *hindrance(const struct keys *k, const struct model *m)
 {
         if (m->family != MODEL_GPT)
                 return "only GPTs are trained: give one of gpt-mini to gpt-1t";
-        if (dev_may_hold(k))
-                return "a device trains nothing: give device=host";
+        if (k->device == DEVICE_EMULATED)
+                return "an emulated device trains nothing: give device=cuda, or device=host";
         return blas_built() ? NULL : "this build has no OpenBLAS: build with libopenblas-dev";
 }
 
@@ -55,9 +55,8 @@ static int begin_training(struct async_state *s, struct train_setup *setup, char
         const struct coll *c = s->coll;
         const unsigned cores = cpu_cores() / c->host_ranks;
 
-        setup->ops = &math_host;
         setup->data = &s->noise;
-        int err = setup->ops->open(cores ? cores : 1, why, nwhy);
+        int err = math_choose(setup->half, cores ? cores : 1, &setup->ops, why, nwhy);
         return err ? err : trainer_init(&s->trainer, setup, s->coll);
 }
 

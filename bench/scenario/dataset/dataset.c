@@ -40,6 +40,13 @@ static int dataset_plan(const struct run *r, const struct keys *k, FILE *dry, ch
         const char *storage = kind ? dataset_storage(kind, k, why, nwhy) : NULL;
         int err = storage ? dataset_check(kind, k, why, nwhy) : -EINVAL;
 
+        if (!err &&
+            (k->device == DEVICE_EMULATED || (k->device == DEVICE_CUDA && !learner_labels(k)))) {
+                snprintf(why, nwhy,
+                         "device: samples are read to the host's memory, and model=vit alone "
+                         "learns on device=cuda: give device=host");
+                return -EINVAL;
+        }
         if (!err && dry)
                 fprintf(dry,
                         "would read dataset %s by %s from %s %llu times: %u ranks, %llu workers "
@@ -293,6 +300,7 @@ const struct scenario scenario_dataset = {
         .text = "Epochs over the samples of a dataset, as a training reads them or, with "
                 "model=vit, by one.",
         .many_ranks = true,
+        .device = true,
         .defaults = defaults,
         .plan = dataset_plan,
         .job = dataset_job,

@@ -7,7 +7,6 @@
 #include "bench/report/job.h"
 #include "bench/report/shards_table.h"
 #include "bench/scenario/dataset/dataset.h"
-#include "bench/train/math/blas.h"
 
 #include "base/banned.h"
 
@@ -43,7 +42,7 @@ static void add_setup(const struct dataset_facts *f, struct json *job)
                 json_add_number(o, "parameters", (double)model_params(&f->learner->setup.model));
                 json_add_number(o, "labels", f->learner->setup.model.vocab);
                 json_add_number(o, "threads", f->learner->threads);
-                json_add_string(o, "math", blas_version());
+                json_add_string(o, "math", f->learner->setup.ops->version());
         }
         if (f->kind->cached)
                 json_add_number(o, "cache_bytes", f->cache_bytes);

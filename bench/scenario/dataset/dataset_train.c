@@ -90,9 +90,9 @@ int learner_open(const struct run *r, const struct keys *k, struct learner **out
                 const unsigned threads = cpu_cores() / r->coll->host_ranks;
                 l->run = r;
                 l->threads = threads ? threads : 1;
-                l->setup.ops = &math_host;
                 l->losses = calloc(k->epochs, sizeof *l->losses);
-                err = l->losses ? l->setup.ops->open(l->threads, why, sizeof why) : -ENOMEM;
+                err = l->losses ? math_choose(false, l->threads, &l->setup.ops, why, sizeof why)
+                                : -ENOMEM;
         }
         if (!err)
                 err = trainer_init(&l->trainer, &l->setup, r->coll);

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "bench/core/clock.h"
 #include "bench/core/cpu.h"
+#include "bench/core/dev.h"
 #include "bench/core/job_log.h"
 #include "bench/core/run.h"
 #include "bench/data/preflight.h"
@@ -22,7 +23,6 @@
 #include "bench/scenario/train/train_resume.h"
 #include "bench/scenario/train/train_save.h"
 #include "bench/scenario/train/train_table.h"
-#include "bench/train/math/blas.h"
 #include "bench/train/train_state.h"
 
 #include "base/banned.h"
@@ -97,13 +97,15 @@ static int train_plan(const struct run *r, const struct keys *k, FILE *dry, char
         uint64_t staged = copy_bytes(k, c, state);
         if (*k->resume)
                 staged = s.sharded ? state / c->ranks + 1 : state;
+        const uint64_t model = trainer_bytes(&s, c->ranks);
+        const uint64_t beside = staged + train_data_bytes(k->train_data);
         const struct preflight n = {
                 .still = !stages,
                 .moved = times(state, saves + (!*k->resume ? 0
                                                : s.sharded ? 1
                                                            : c->ranks)),
                 .stored = times(state, saves), /* they go when all are done */
-                .memory = trainer_bytes(&s, c->ranks) + staged + train_data_bytes(k->train_data),
+                .memory = (k->device == DEVICE_CUDA ? 0 : model) + beside,
         };
         size_t count;
         err = k->train_save == TRAIN_SAVE_OFF ? 0 : train_saves_count(k, &count, why, nwhy);
@@ -115,12 +117,18 @@ static int train_plan(const struct run *r, const struct keys *k, FILE *dry, char
                         "train.mode=fsdp: no rank has the whole state for a file: give format=dcp");
                 return -EINVAL;
         }
+        if (k->device == DEVICE_EMULATED) {
+                snprintf(why, nwhy,
+                         "device=emulated: train works on a GPU or on the host: give "
+                         "device=cuda, or device=host");
+                return -EINVAL;
+        }
         if (k->disk_gds != DISK_GDS_OFF) {
                 snprintf(why, nwhy, "disk.gds: train saves from memory of the host: leave it out");
                 return -EINVAL;
         }
         if (dry)
-                say_plan(dry, k, &s, c, n.memory, staged);
+                say_plan(dry, k, &s, c, model + beside, staged);
         return stages ? preflight_check(r, k, &n, dry, why, nwhy)
                       : preflight_check_at(r, &n, NULL, dry, why, nwhy);
 }
@@ -133,13 +141,12 @@ static int prepare(struct train_job *j, char *why, size_t nwhy)
         int err = train_setup(k, &j->setup, why, nwhy);
         j->threads = cpu_cores() / c->host_ranks / (j->setup.stages ? j->setup.stages : 1);
         j->threads += !j->threads;
-        j->setup.ops = &math_host;
         j->setup.data = &j->data;
         if (!err && k->profile)
                 err = trace_init(&j->trace);
         j->setup.trace = k->profile ? &j->trace : NULL;
         if (!err)
-                err = j->setup.ops->open(j->threads, why, nwhy);
+                err = math_choose(j->setup.half, j->threads, &j->setup.ops, why, nwhy);
         if (!err)
                 err = train_data_open(&j->data, k->train_data, j->setup.model.vocab,
                                       j->setup.model.block, why, nwhy);
@@ -293,7 +300,7 @@ static int report(struct train_job *j, struct json *job)
                                 .ranks = c->ranks,
                                 .threads = j->threads,
                                 .chunks = pipe_chunks(&j->trainer.pipe.shape),
-                                .math = blas_version(),
+                                .math = j->setup.ops->version(),
                                 .warmup = j->warmup,
                                 .step = j->step,
                                 .nwarmup = j->k->warmup_steps,
@@ -307,9 +314,12 @@ static int report(struct train_job *j, struct json *job)
                                 .oldest = j->oldest,
                                 .busy = j->busy,
                                 .suffix = j->saves.dir,
-                                .peak = peak_bytes()};
+                                .peak = peak_bytes(),
+                                .device_peak = (double)j->setup.ops->peak()};
 
         int err = c->ops->max(c, &f.peak, 1);
+        if (!err)
+                err = c->ops->max(c, &f.device_peak, 1);
         if (!err)
                 err = c->ops->max(c, &f.staged, 1);
         if (!err && job)
@@ -325,7 +335,8 @@ static int begin_saves(struct train_job *j)
         const struct keys *k = j->k;
         const bool dealt = k->format == FORMAT_DCP;
         const struct train_how how = {.sync = k->train_save == TRAIN_SAVE_SYNC,
-                                      .stage.keeps = true};
+                                      .stage.keeps = true,
+                                      .stage.pins = dev_get() != NULL};
         struct train_source from = {.get = train_state_get, .arg = &j->trainer};
         int err = 0;
 
@@ -379,6 +390,7 @@ const struct scenario scenario_train = {
         .name = "train",
         .text = "A GPT that learns, on each rank with samples of its own: what a step costs.",
         .many_ranks = true,
+        .device = true,
         .formats = 1U << FORMAT_SAFETENSORS | 1U << FORMAT_TORCH | 1U << FORMAT_DCP,
         .flags = train_flags,
         .fixed = train_fixed,

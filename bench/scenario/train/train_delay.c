@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-/* MODE_MODEL_wsRANKS_bsBATCH_vsVOCAB_blkBLOCK_ACTIVATION_fp32, and of a pipeline
+/* MODE_MODEL_wsRANKS_bsBATCH_vsVOCAB_blkBLOCK_ACTIVATION_fpBITS, and of a pipeline
  * _ckCHUNKS_ndSTAGES. */
 static void name_file(const struct train_facts *f, const char *dir, char *out, size_t n)
 {
@@ -22,9 +22,9 @@ static void name_file(const struct train_facts *f, const char *dir, char *out, s
 
         if (s->stages)
                 snprintf(pipeline, sizeof pipeline, "_ck%u_nd%u", s->chunks, s->stages);
-        snprintf(out, n, "%s/%s_%s_ws%u_bs%zu_vs%u_blk%u_%s_fp32%s.txt", dir, trainer_mode(s),
+        snprintf(out, n, "%s/%s_%s_ws%u_bs%zu_vs%u_blk%u_%s_fp%d%s.txt", dir, trainer_mode(s),
                  s->model.name, f->ranks, s->batch, s->model.vocab, s->model.block,
-                 trainer_activation(s), pipeline);
+                 trainer_activation(s), s->half ? 16 : 32, pipeline);
 }
 
 /* The share of the steps that a part of them is. */
@@ -69,8 +69,8 @@ int train_delay_write(const struct train_facts *f, const char *dir)
                 "forward = %.2f %%\n"
                 "backward = %.2f %%\n"
                 "optimizer = %.2f %%\n",
-                delay.mean, delay.sd, rate.mean, rate.sd, f->peak,
-                100 * stats_ratio(f->peak, memory),
+                delay.mean, delay.sd, rate.mean, rate.sd,
+                f->device_peak > 0 ? f->device_peak : f->peak, 100 * stats_ratio(f->peak, memory),
                 percent(f, offsetof(struct train_step, forward)),
                 percent(f, offsetof(struct train_step, backward)),
                 percent(f, offsetof(struct train_step, update)));

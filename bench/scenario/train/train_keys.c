@@ -23,11 +23,11 @@ const struct run_flag train_flags[] = {{"--model", "model", NULL},
                                        {"--chunks", "train.chunks", NULL},
                                        {"--activation", "activation", NULL},
                                        {"--prefetch", "prefetch", NULL},
+                                       {"--dtype", "dtype", NULL},
                                        {"--profile", "profile", "on"},
                                        {NULL, NULL, NULL}};
 
 const struct run_fixed train_fixed[] = {
-        {"--dtype", "fp32", "train computes in fp32: leave it out"},
         {"--cpu_offload", NULL,
          "all is in the host's memory: give train.mode=fsdp, with which a rank has its part, or "
          "activation=checkpoint"},
@@ -101,6 +101,7 @@ int train_setup(const struct keys *k, struct train_setup *out, char *why, size_t
                 .apart = !k->train_overlap,
                 .adamw = k->train_optimizer == OPTIMIZER_ADAMW,
                 .entropy = k->loss == LOSS_ENTROPY,
+                .half = k->dtype == DTYPE_FP16,
                 .lr = k->train_optimizer == OPTIMIZER_ADAMW ? 0.001 : 0.01};
         int err = model_choose(k, &out->model, why, nwhy);
         if (!err && out->model.family != MODEL_GPT) {

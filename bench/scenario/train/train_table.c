@@ -51,7 +51,7 @@ static void add_setup(const struct train_facts *f, struct json *job)
                 json_add_number(o, "micro_batches", f->chunks);
                 json_add_number(o, "bubble", (s->stages - 1.0) / (f->chunks + s->stages - 1.0));
         }
-        json_add_string(o, "dtype", "fp32");
+        json_add_string(o, "dtype", s->half ? "fp16" : "fp32");
         json_add_string(o, "activation", trainer_activation(s));
         json_add_string(o, "products", f->math);
         json_add_number(o, "lr", s->lr);
@@ -176,6 +176,7 @@ int train_json(const struct train_facts *f, struct json *job)
                                 stats_ratio(network_flop(&s->model, s->batch) / 1e12 / s->stages,
                                             delay.mean));
         json_add_number(m, "peak_memory_bytes", f->peak);
+        json_add_number(m, "peak_device_bytes", f->device_peak);
         struct json *losses = json_add_array(m, "losses");
         for (size_t i = 0; i < f->nwarmup; i++)
                 json_add_number(losses, NULL, f->warmup[i].loss);
@@ -192,6 +193,13 @@ static const struct json *metrics_of(const struct json *job)
 static double figure(const struct json *job, const char *name)
 {
         return json_number(json_get(metrics_of(job), name), 0);
+}
+
+/* Of the memory that the model is in. */
+static double peak_of(const struct json *job)
+{
+        const double device = figure(job, "peak_device_bytes");
+        return device > 0 ? device : figure(job, "peak_memory_bytes");
 }
 
 static double setup_figure(const struct json *job, const char *name)
@@ -264,7 +272,7 @@ void train_table(const struct json *run, FILE *to)
                 fprintf(to, " %7.4f (%.3f) %8.3f %12.5g %12.5g %8.2f\n",
                         of_each(job, "delay_s", "mean"), of_each(job, "delay_s", "sd"),
                         figure(job, "tflops"), loss_at(job, false), loss_at(job, true),
-                        figure(job, "peak_memory_bytes") / 1e9);
+                        peak_of(job) / 1e9);
         }
         for (size_t j = 0; j < json_count(jobs); j++)
                 print_saves(jobs, j, to);
@@ -410,7 +418,7 @@ void train_page(const struct json *run, struct doc *d)
                 doc_figure(d, figure(job, "saves_cost_percent"), 2);
                 doc_figure(d, setup_figure(job, "bytes_a_save") / 1e9, 3);
                 doc_figure(d, setup_figure(job, "staging_bytes") / 1e9, 3);
-                doc_figure(d, figure(job, "peak_memory_bytes") / 1e9, 2);
+                doc_figure(d, peak_of(job) / 1e9, 2);
         }
         doc_table_end(d);
         if (n)

@@ -19,7 +19,8 @@ struct train_facts {
         size_t nwarmup, nsteps;
         uint64_t first;      /* number of the first timed step */
         const double *delay; /* of each rank: seconds of all timed steps over their number */
-        double peak;         /* bytes of memory of the largest rank */
+        double peak;         /* bytes of memory of the largest rank, and of its device's; 0: none */
+        double device_peak;
         const struct train_saved *save;
         size_t nsaves;
         const bool *busy;   /* the timed steps beside which a save was under way */

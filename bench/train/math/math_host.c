@@ -36,6 +36,11 @@ static int host_wait(void)
         return 0;
 }
 
+static uint64_t host_peak(void)
+{
+        return 0;
+}
+
 static void host_zero(float *x, size_t n)
 {
         memset(x, 0, n * sizeof *x);
@@ -52,6 +57,12 @@ static void host_add(float *to, const float *from, size_t n)
                 to[i] += from[i];
 }
 
+static void host_draw(float *x, size_t n, uint64_t key, uint64_t first, float deviation)
+{
+        for (size_t i = 0; i < n; i++)
+                x[i] = deviation * (float)random_normal(key, first + i);
+}
+
 static void host_product(const struct product *p, const float *a, const float *b, float *c)
 {
         size_t outer = p->outer.n ? p->outer.n : 1, inner = p->inner.n ? p->inner.n : 1;
@@ -65,8 +76,8 @@ static void host_product(const struct product *p, const float *a, const float *b
 
 static void host_drop(float *x, size_t n, const struct dropout *d)
 {
-        uint64_t keep = (uint64_t)((1 - (double)d->p) * 4294967296.0);
-        float scale = 1 / (1 - d->p);
+        const uint64_t keep = dropout_keep(d);
+        const float scale = dropout_scale(d);
 
         if (d->p > 0)
                 for (size_t i = 0; i < n; i++)
@@ -254,25 +265,22 @@ static void host_sgd(float *w, const float *g, size_t n, float lr)
                 w[i] -= lr * g[i];
 }
 
-/* Loshchilov, Hutter: "Decoupled Weight Decay Regularization", 2019, as torch.optim.AdamW. */
 static void host_adamw(float *w, const float *g, float *m, float *v, size_t n, const struct adam *a)
 {
-        float lr = (float)(a->lr / (1 - pow(a->beta1, (double)a->step)));
-        float unbias = (float)(1 / sqrt(1 - pow(a->beta2, (double)a->step)));
-        float old1 = (float)a->beta1, new1 = (float)(1 - a->beta1);
-        float old2 = (float)a->beta2, new2 = (float)(1 - a->beta2);
-        float left = (float)(1 - a->lr * a->decay), epsilon = (float)a->epsilon;
+        const struct adam_step s = adam_step(a);
 
         for (size_t i = 0; i < n; i++) {
-                m[i] = old1 * m[i] + new1 * g[i];
-                v[i] = old2 * v[i] + new2 * g[i] * g[i];
-                w[i] = left * w[i] - lr * m[i] / (sqrtf(v[i]) * unbias + epsilon);
+                m[i] = s.old1 * m[i] + s.new1 * g[i];
+                v[i] = s.old2 * v[i] + s.new2 * g[i] * g[i];
+                w[i] = s.left * w[i] - s.lr * m[i] / (sqrtf(v[i]) * s.unbias + s.epsilon);
         }
 }
 
 const struct math_ops math_host = {
         .name = "host",
         .open = blas_open,
+        .version = blas_version,
+        .peak = host_peak,
         .alloc = host_alloc,
         .release = free,
         .put = host_move,
@@ -281,6 +289,7 @@ const struct math_ops math_host = {
         .zero = host_zero,
         .copy = host_copy,
         .add = host_add,
+        .draw = host_draw,
         .product = host_product,
         .drop = host_drop,
         .add_rows = host_add_rows,

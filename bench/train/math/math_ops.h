@@ -7,6 +7,7 @@
 #ifndef CKPTFS_BENCH_TRAIN_MATH_OPS_H
 #define CKPTFS_BENCH_TRAIN_MATH_OPS_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +22,11 @@ struct product {
         struct {
                 size_t n, a, b, c;
         } outer, inner; /* n is 0 for one matrix */
+        /* With `half` both matrices become numbers of 16 bits on the way, those of A or B times a
+         * power of two where they are gradients, which would else be too small (0: 1); what is
+         * added up has 32. */
+        bool half;
+        float a_grows, b_grows;
 };
 
 /* Which elements are dropped: a function of the key and of the element's index, of which the first
@@ -29,6 +35,14 @@ struct dropout {
         uint64_t key, first;
         float p; /* 0: none */
 };
+static inline uint64_t dropout_keep(const struct dropout *d)
+{
+        return (uint64_t)((1 - (double)d->p) * 4294967296.0);
+}
+static inline float dropout_scale(const struct dropout *d)
+{
+        return 1 / (1 - d->p);
+}
 
 struct norm { /* LayerNorm of rows of n elements */
         size_t rows, n;
@@ -41,12 +55,35 @@ struct adam {
         double lr, beta1, beta2, epsilon, decay;
         uint64_t step; /* from 1 */
 };
+/* The factors of one step: Loshchilov, Hutter: "Decoupled Weight Decay Regularization", 2019, as
+ * torch.optim.AdamW. */
+struct adam_step {
+        float lr, unbias, old1, new1, old2, new2, left, epsilon;
+};
+static inline struct adam_step adam_step(const struct adam *a)
+{
+        struct adam_step s;
+
+        s.lr = (float)(a->lr / (1 - pow(a->beta1, (double)a->step)));
+        s.unbias = (float)(1 / sqrt(1 - pow(a->beta2, (double)a->step)));
+        s.old1 = (float)a->beta1;
+        s.new1 = (float)(1 - a->beta1);
+        s.old2 = (float)a->beta2;
+        s.new2 = (float)(1 - a->beta2);
+        s.left = (float)(1 - a->lr * a->decay);
+        s.epsilon = (float)a->epsilon;
+        return s;
+}
 
 struct math_ops { /* no slot is NULL */
         const char *name;
+        bool halves; /* products may be of halves */
         /* Takes the device; on the host, with so many threads. 0, or a negative errno with one line
          * in `why`. Blocks. */
         int (*open)(unsigned threads, char *why, size_t nwhy);
+        const char *(*version)(void); /* of what multiplies matrices, in words; once it is open */
+        /* The most bytes of a device's memory that were taken since open(); 0: it is the host's. */
+        uint64_t (*peak)(void);
         /* n bytes, zeros, on 64 bytes. 0 or -ENOMEM. release(NULL) is fine. */
         int (*alloc)(size_t n, void **out);
         void (*release)(void *p);
@@ -58,6 +95,8 @@ struct math_ops { /* no slot is NULL */
         void (*zero)(float *x, size_t n);
         void (*copy)(float *to, const float *from, size_t n);
         void (*add)(float *to, const float *from, size_t n);
+        /* Numbers [first, first + n) of the normal distribution with this deviation. */
+        void (*draw)(float *x, size_t n, uint64_t key, uint64_t first, float deviation);
         void (*product)(const struct product *p, const float *a, const float *b, float *c);
         /* Dropped elements become 0, others grow by 1 / (1 - p). The backward is the same. */
         void (*drop)(float *x, size_t n, const struct dropout *d);
@@ -71,11 +110,11 @@ struct math_ops { /* no slot is NULL */
         void (*embed_back)(const float *dy, float *dtable, float *dposition, const int32_t *token,
                            size_t rows, size_t block, size_t n);
         /* Of rows that are the projected patches of images, `block` a sample, the first of which is
-         * its class: that becomes `class`, the others get `bias` added, and all their `position`.
+         * its class: that becomes `first`, the others get `bias` added, and all their `position`.
          * The backward adds to the three. */
-        void (*place)(float *y, const float *class, const float *bias, const float *position,
+        void (*place)(float *y, const float *first, const float *bias, const float *position,
                       size_t rows, size_t block, size_t n);
-        void (*place_back)(const float *dy, float *dclass, float *dbias, float *dposition,
+        void (*place_back)(const float *dy, float *dfirst, float *dbias, float *dposition,
                            size_t rows, size_t block, size_t n);
         void (*norm)(const struct norm *s, const float *x, float *y);
         /* Adds to dx, dweight and dbias. */
@@ -100,5 +139,12 @@ struct math_ops { /* no slot is NULL */
 };
 
 extern const struct math_ops math_host;
+#ifdef HAVE_CUDA
+extern const struct math_ops math_cuda;
+#endif
+
+/* Opens the table for the device of the job (dev_get()), or, where that is none, the host's with so
+ * many threads; `half` for products of halves. 0, or a negative errno with one line in `why`. */
+int math_choose(bool half, unsigned threads, const struct math_ops **out, char *why, size_t nwhy);
 
 #endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cublas.c: see cublas.h. The one file that knows cuBLAS, of which it uses what versions 12 and 13
+ * have in common. Its header is not in the parts of the toolkit that compile kernels, so the few
+ * prototypes stand here. */
+#include "bench/train/math/cublas.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "bench/core/dev.h"
+
+#include "base/banned.h"
+
+typedef struct cublasContext *handle_t;
+enum { OP_N, OP_T };
+enum { R_32F = 0, R_16F = 2 }; /* cudaDataType */
+enum { COMPUTE_32F = 68 };     /* TF32 is another one */
+enum { GEMM_DEFAULT = -1 };
+
+/* cublasGemmEx and cublasGemmBatchedEx */
+typedef int gemm_fn(handle_t, int transa, int transb, int m, int n, int k, const void *alpha,
+                    const void *a, int a_type, int lda, const void *b, int b_type, int ldb,
+                    const void *beta, void *c, int c_type, int ldc, int compute, int algo);
+typedef int gemms_fn(handle_t, int transa, int transb, int m, int n, int k, const void *alpha,
+                     const void *const *a, int a_type, int lda, const void *const *b, int b_type,
+                     int ldb, const void *beta, void *const *c, int c_type, int ldc, int count,
+                     int compute, int algo);
+
+static struct {
+        bool open;
+        handle_t handle;
+        char version[64];
+        int (*create)(handle_t *);
+        int (*get_version)(handle_t, int *);
+        int (*set_stream)(handle_t, void *);
+        gemm_fn *gemm;
+        gemms_fn *gemms;
+} api;
+
+static bool find_calls(void *lib)
+{
+        const struct {
+                const char *name;
+                void *to;
+        } calls[] = {
+                {"cublasCreate_v2", &api.create},        {"cublasGetVersion_v2", &api.get_version},
+                {"cublasSetStream_v2", &api.set_stream}, {"cublasGemmEx", &api.gemm},
+                {"cublasGemmBatchedEx", &api.gemms},
+        };
+        bool all = true;
+
+        for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+                all &= (*(void **)calls[i].to = dlsym(lib, calls[i].name)) != NULL;
+        return all;
+}
+
+int cublas_open(void *stream, char *why, size_t nwhy)
+{
+        static const char *const names[] = {
+                "libcublas.so.13",
+                "libcublas.so.12",
+#ifdef CUDA_LIBRARIES
+                CUDA_LIBRARIES "/libcublas.so.13",
+                CUDA_LIBRARIES "/libcublas.so.12",
+#endif
+        };
+        void *lib = NULL;
+        int version = 0;
+
+        if (api.open)
+                return 0;
+        for (size_t i = 0; i < sizeof names / sizeof names[0] && !lib; i++)
+                lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL); /* stays until the end */
+        if (!lib || !find_calls(lib)) {
+                snprintf(why, nwhy,
+                         "libcublas.so.13 %s: install cuBLAS 12 or 13, name its directory in "
+                         "LD_LIBRARY_PATH, or give device=host",
+                         lib ? "lacks a function" : "is not found");
+                return -EOPNOTSUPP;
+        }
+        int rc = api.create(&api.handle);
+        if (!rc)
+                rc = api.set_stream(api.handle, stream);
+        if (!rc)
+                rc = api.get_version(api.handle, &version);
+        if (rc) {
+                snprintf(why, nwhy, "cuBLAS does not begin (status %d): give device=host", rc);
+                return -EOPNOTSUPP;
+        }
+        snprintf(api.version, sizeof api.version, "cuBLAS %d.%d.%d", version / 10000,
+                 version / 100 % 100, version % 100);
+        api.open = true;
+        return 0;
+}
+
+const char *cublas_version(void)
+{
+        return api.version;
+}
+
+/* cuBLAS stores column by column, where our rows are columns: C^T = op(B)^T op(A)^T. */
+static float alpha_of(const struct product *p)
+{
+        const float a = p->a_grows > 0 ? p->a_grows : 1, b = p->b_grows > 0 ? p->b_grows : 1;
+        return p->half ? p->alpha / (a * b) : p->alpha;
+}
+
+static int turned(bool is)
+{
+        return is ? OP_T : OP_N;
+}
+
+static int type_of(const struct product *p)
+{
+        return p->half ? R_16F : R_32F;
+}
+
+static int result(const char *call, int rc)
+{
+        char text[32];
+
+        if (!rc)
+                return 0;
+        snprintf(text, sizeof text, "status %d", rc);
+        return dev_fail(call, text);
+}
+
+int cublas_product(const struct product *p, const void *a, const void *b, float *c)
+{
+        const float alpha = alpha_of(p);
+        const int type = type_of(p);
+
+        return result("cublasGemmEx", api.gemm(api.handle, turned(p->b_turned), turned(p->a_turned),
+                                               (int)p->n, (int)p->m, (int)p->k, &alpha, b, type,
+                                               (int)p->ldb, a, type, (int)p->lda, &p->beta, c,
+                                               R_32F, (int)p->ldc, COMPUTE_32F, GEMM_DEFAULT));
+}
+
+int cublas_products(const struct product *p, size_t n, const void *const *a, const void *const *b,
+                    float *const *c)
+{
+        const float alpha = alpha_of(p);
+        const int type = type_of(p);
+
+        return result("cublasGemmBatchedEx",
+                      api.gemms(api.handle, turned(p->b_turned), turned(p->a_turned), (int)p->n,
+                                (int)p->m, (int)p->k, &alpha, b, type, (int)p->ldb, a, type,
+                                (int)p->lda, &p->beta, (void *const *)c, R_32F, (int)p->ldc, (int)n,
+                                COMPUTE_32F, GEMM_DEFAULT));
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* math.c: the arithmetic of training on a GPU beside that of the host: each function of the table
+ * on the same numbers, and models that learn on both. Prints TAP. Linked with tests/gpu/emulated it
+ * runs the same kernels on the processor. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/core/dev.h"
+#include "bench/core/keys.h"
+#include "bench/train/math/random.h"
+#include "bench/train/patches.h"
+#include "bench/train/trainer.h"
+#include "tests/lib/small_gpt.h"
+
+#include "base/banned.h"
+
+static const struct math_ops *const host = &math_host, *const device = &math_cuda;
+static int cases, failures;
+
+static void result(bool right, const char *text)
+{
+        printf("%sok %d - %s\n", right ? "" : "not ", ++cases, text);
+        failures += !right;
+}
+
+/* A line for a person, where something is not as it should be. */
+#define DIAG(...) (printf("# " __VA_ARGS__), putchar('\n'))
+
+static void need(int err, const char *what)
+{
+        if (!err)
+                return;
+        printf("Bail out! %s: %s\n", what, strerror(-err));
+        exit(1);
+}
+
+/* --- each function --- */
+
+enum { BUFFERS = 6 };
+struct shape {
+        size_t rows, block, n; /* rows are a multiple of the block */
+};
+struct memory {
+        float *v[BUFFERS];
+        int32_t *token;
+};
+struct op {
+        const char *name;
+        void (*run)(const struct math_ops *o, const struct shape *s, const struct memory *m);
+        double tolerance; /* of the largest number of a buffer */
+};
+
+static size_t all(const struct shape *s)
+{
+        return s->rows * s->n;
+}
+
+static void run_add(const struct math_ops *o, const struct shape *s, const struct memory *m)
+{
+        o->add(m->v[0], m->v[1], all(s));
+        o->copy(m->v[2], m->v[0], all(s) - 1);
+        o->zero(m->v[3] + 1, all(s) - 1);
+}
+static void run_drop(const struct math_ops *o, const struct shape *s, const struct memory *m)
+{
+        const struct dropout d = {.key = 77, .first = 1234567, .p = 0.3F}, none = {0};
+        o->drop(m->v[0], all(s), &d);
+        o->drop(m->v[1], all(s), &none);
+        o->draw(m->v[2], all(s), 77, 1234567, 0.02F);
+}
+static void run_rows(const struct math_ops *o, const struct shape *s, const struct memory *m)
+{
+        o->add_rows(m->v[0], m->v[1], s->rows, s->n);
+        o->sum_rows(m->v[2], m->v[3], s->rows, s->n);
+}
+static void run_embed(const struct math_ops *o, const struct shape *s, const struct memory *m)
+{
+        o->embed(m->v[0], m->v[1], m->v[2], m->token, s->rows, s->block, s->n);
+        o->embed_back(m->v[3], m->v[4], m->v[5], m->token, s->rows, s->block, s->n);
+}
+static void run_place(const struct math_ops *o, const struct shape *s, const struct memory *m)
+{
+        o->place(m->v[0], m->v[1], m->v[1] + s->n, m->v[2], s->rows, s->block, s->n);
+        o->place_back(m->v[0], m->v[3], m->v[4], m->v[5], s->rows, s->block, s->n);
+}
+static void run_norm(const struct math_ops *o, const struct shape *s, const struct memory *m)
+{
+        const struct norm n = {s->rows,           s->n, m->v[1], m->v[1] + s->n, m->v[5],
+                               m->v[5] + s->rows, 1e-5F};
+        o->norm(&n, m->v[0], m->v[2]);
+        o->norm_back(&n, m->v[0], m->v[2], m->v[3], m->v[4], m->v[4] + s->n);
+}
+static void run_gelu(const struct math_ops *o, const struct shape *s, const struct memory *m)
+{
+        o->gelu(m->v[0], m->v[1], all(s));
+        o->gelu_back(m->v[0], m->v[2], all(s));
+}
+static void run_softmax(const struct math_ops *o, const struct shape *s, const struct memory *m)
+{
+        for (unsigned causal = 0; causal < 2; causal++) {
+                o->softmax(m->v[2 * causal], s->rows / s->block, s->block, causal, 0.7F);
+                o->softmax_back(m->v[2 * causal], m->v[2 * causal + 1], s->rows / s->block,
+                                s->block, causal, 0.7F);
+        }
+}
+static void run_loss(const struct math_ops *o, const struct shape *s, const struct memory *m)
+{
+        o->loss_entropy(m->v[0], m->token, s->rows, s->n, 0.5F, m->v[1]);
+        o->loss_sum(m->v[2], all(s), 0.25F, m->v[3]);
+}
+static void run_sgd(const struct math_ops *o, const struct shape *s, const struct memory *m)
+{
+        o->sgd(m->v[0], m->v[1], all(s), 0.01F);
+}
+static void run_adamw(const struct math_ops *o, const struct shape *s, const struct memory *m)
+{
+        struct adam a = {.lr = 0.001, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .decay = 0.01};
+
+        o->zero(m->v[2], all(s));
+        o->zero(m->v[3], all(s));
+        for (a.step = 1; a.step < 4; a.step++)
+                o->adamw(m->v[0], m->v[1], m->v[2], m->v[3], all(s), &a);
+}
+
+static const struct op ops[] = {
+        {"add, copy, zero", run_add, 0},
+        {"what is drawn, and dropout's masks", run_drop, 1e-6},
+        {"rows and a vector", run_rows, 1e-5},
+        {"the embedding of tokens", run_embed, 1e-5},
+        {"the embedding of patches", run_place, 1e-5},
+        {"LayerNorm", run_norm, 2e-5},
+        {"GELU", run_gelu, 1e-6},
+        {"softmax, whole and causal", run_softmax, 2e-6},
+        {"losses and their gradients", run_loss, 1e-5},
+        {"SGD", run_sgd, 1e-6},
+        {"AdamW", run_adamw, 2e-5},
+};
+
+/* The values that both begin with, and the tokens; `room` elements a buffer. */
+static void begin(const struct math_ops *o, size_t room, unsigned vocab, struct memory *m)
+{
+        float *x = malloc(room * sizeof *x);
+        int32_t *t = malloc(room * sizeof *t);
+
+        need(x && t ? 0 : -12, "memory");
+        for (size_t b = 0; b < BUFFERS; b++) {
+                for (size_t i = 0; i < room; i++)
+                        x[i] = (float)random_normal(b + 1, i);
+                need(o->alloc(room * sizeof *x, (void **)&m->v[b]), "alloc");
+                need(o->put(m->v[b], x, room * sizeof *x), "put");
+        }
+        for (size_t i = 0; i < room; i++)
+                t[i] = (int32_t)random_below(9, i, vocab);
+        need(o->alloc(room * sizeof *t, (void **)&m->token), "alloc");
+        need(o->put(m->token, t, room * sizeof *t), "put");
+        free(x);
+        free(t);
+}
+
+static void end(const struct math_ops *o, struct memory *m)
+{
+        for (size_t b = 0; b < BUFFERS; b++)
+                o->release(m->v[b]);
+        o->release(m->token);
+}
+
+/* Whether n numbers of the device are those of the host, to a share of the largest. */
+static bool near_to(const float *on_device, const float *want, size_t n, double tolerance)
+{
+        float *got = malloc(n * sizeof *got);
+        double most = 0, off = 0;
+        size_t worst = 0;
+
+        need(got ? device->get(got, on_device, n * sizeof *got) : -12, "get");
+        for (size_t i = 0; i < n; i++) {
+                const double d = fabs((double)got[i] - (double)want[i]);
+                most = fmax(most, fabs((double)want[i]));
+                if (!(d <= off)) {
+                        off = d;
+                        worst = i;
+                }
+        }
+        const bool right = off <= tolerance * most;
+        if (!right)
+                DIAG("element %zu of %zu: %g, not %g (%g of the largest)", worst, n,
+                     (double)got[worst], (double)want[worst], off / most);
+        free(got);
+        return right;
+}
+
+static void compare_op(const struct op *op, const struct shape *s)
+{
+        const size_t room = 2 * (s->rows + s->block) * (s->n + s->block);
+        struct memory a, b;
+        char text[128];
+
+        begin(host, room, (unsigned)s->n, &a);
+        begin(device, room, (unsigned)s->n, &b);
+        op->run(host, s, &a);
+        op->run(device, s, &b);
+        bool right = !device->wait();
+        for (size_t i = 0; i < BUFFERS; i++)
+                right &= near_to(b.v[i], a.v[i], room, op->tolerance);
+        snprintf(text, sizeof text, "%s: %zu rows of %zu in blocks of %zu", op->name, s->rows, s->n,
+                 s->block);
+        result(right, text);
+        end(host, &a);
+        end(device, &b);
+}
+
+/* --- products --- */
+
+static void compare_product(const struct product *p, const char *text)
+{
+        enum { ROOM = 20000 };
+        struct memory a, b;
+        float *x = malloc(ROOM * sizeof *x);
+
+        begin(host, ROOM, 1, &a);
+        begin(device, ROOM, 1, &b);
+        for (size_t v = 0; v < 2 && p->half; v++) { /* numbers that a half has */
+                for (size_t i = 0; i < ROOM; i++)
+                        x[i] = ((float)random_below(v, i, 512) - 256) / 64;
+                need(host->put(a.v[v], x, ROOM * sizeof *x), "put");
+                need(device->put(b.v[v], x, ROOM * sizeof *x), "put");
+        }
+        host->product(p, a.v[0], a.v[1], a.v[2]);
+        device->product(p, b.v[0], b.v[1], b.v[2]);
+        const bool right = !device->wait();
+        result(near_to(b.v[2], a.v[2], ROOM, 1e-5) && right, text);
+        end(host, &a);
+        end(device, &b);
+        free(x);
+}
+
+static void compare_products(void)
+{
+        struct product p = {.m = 19, .n = 23, .k = 37, .alpha = 0.5F, .ldc = 24};
+        struct product heads = {.b_turned = true,
+                                .m = 16,
+                                .n = 16,
+                                .k = 12,
+                                .alpha = 1,
+                                .lda = 36,
+                                .ldb = 36,
+                                .ldc = 16,
+                                .outer = {4, 16 * 36, 16 * 36, 3 * 256},
+                                .inner = {3, 12, 12, 256}};
+        char text[128];
+
+        for (unsigned i = 0; i < 16; i++) {
+                p.a_turned = i & 1;
+                p.b_turned = i & 2;
+                p.beta = i & 4 ? 1 : 0;
+                p.half = i & 8;
+                p.lda = p.a_turned ? 20 : 40;
+                p.ldb = p.b_turned ? 38 : 24;
+                p.a_grows = 64;
+                snprintf(text, sizeof text, "a product of %s: %s times %s%s",
+                         p.half ? "halves" : "floats", p.a_turned ? "turned" : "plain",
+                         p.b_turned ? "turned" : "plain", p.beta > 0 ? ", added" : "");
+                compare_product(&p, text);
+        }
+        for (unsigned i = 0; i < 2; i++) {
+                heads.half = i;
+                heads.b_grows = 16;
+                compare_product(&heads, i ? "heads of samples, of halves" : "heads of samples");
+        }
+}
+
+/* --- models that learn --- */
+
+enum { STEPS = 3, BATCH = 4 };
+
+/* Losses of STEPS steps, and the first tensor at their end. */
+static void learn(const struct math_ops *o, const struct train_setup *like, struct coll *c,
+                  double loss[STEPS], float last[64])
+{
+        const struct train_data noise = {0};
+        struct train_setup s = *like;
+        const bool sees = s.model.family == MODEL_CLASSIFIER;
+        const size_t image = IMAGE_ELEMENTS * BATCH;
+        unsigned char *rgb = calloc(image, 1);
+        const int32_t label[BATCH] = {1, 0, 3, 2};
+        struct trainer t;
+        size_t fed;
+
+        for (size_t i = 0; rgb && i < image; i++)
+                rgb[i] = (unsigned char)random_below(3, i, 256);
+        s.ops = o;
+        s.data = sees ? NULL : &noise;
+        need(rgb ? trainer_init(&t, &s, c) : -12, "a trainer");
+        for (unsigned i = 0; i < STEPS; i++) {
+                struct train_step step;
+                if (sees)
+                        need(trainer_feed(&t, rgb, label, BATCH, &fed), "images");
+                need(trainer_step(&t, &step), "a step");
+                loss[i] = step.loss;
+        }
+        need(o->get(last, trainer_part(&t, 1).weight, 64 * sizeof *last), "weights");
+        trainer_release(&t);
+        free(rgb);
+}
+
+static void compare_models(void)
+{
+        static const struct model gpt = SMALL_GPT(2, 3, 48, 96, 20), vit = SMALL_VIT(1, 2, 16, 10);
+        const struct {
+                const char *name;
+                struct train_setup s;
+        } models[] = {
+                {"ddp", {.model = gpt, .entropy = true}},
+                {"ddp, the sum of the logits", {.model = gpt}},
+                {"ddp, with AdamW", {.model = gpt, .entropy = true, .adamw = true}},
+                {"ddp, blocks computed anew",
+                 {.model = gpt, .entropy = true, .keep = NETWORK_KEEP_INPUT}},
+                {"ddp, blocks copied to the host",
+                 {.model = gpt, .entropy = true, .keep = NETWORK_KEEP_COPY}},
+                {"fsdp", {.model = gpt, .entropy = true, .sharded = true}},
+                {"pdp", {.model = gpt, .entropy = true, .stages = 2, .chunks = 2}},
+                {"a vision transformer", {.model = vit, .entropy = true}},
+                {"ddp, in halves", {.model = gpt, .entropy = true, .half = true}},
+                {"a vision transformer, in halves", {.model = vit, .entropy = true, .half = true}},
+        };
+        struct coll alone = {.ops = &coll_none, .ranks = 1, .host_ranks = 1};
+
+        for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+                struct train_setup s = models[i].s;
+                double want[STEPS], got[STEPS];
+                float want_last[64], got_last[64], *put = NULL;
+                bool right = true;
+                char text[128];
+
+                s.batch = BATCH;
+                s.seed = 5;
+                s.lr = s.adamw ? 0.001 : s.entropy ? 0.1 : 1e-4;
+                s.dropout = s.model.family == MODEL_CLASSIFIER ? 0 : 0.1F;
+                const double near = s.half ? 5e-3 : 1e-4;
+                learn(host, &s, &alone, want, want_last);
+                learn(device, &s, &alone, got, got_last);
+                for (unsigned k = 0; k < STEPS; k++)
+                        right &= fabs(got[k] - want[k]) <= near * fabs(want[k]);
+                if (!right)
+                        for (unsigned k = 0; k < STEPS; k++)
+                                DIAG("step %u: loss %.8g, not %.8g", k + 1, got[k], want[k]);
+                need(device->alloc(sizeof got_last, (void **)&put), "alloc");
+                need(device->put(put, got_last, sizeof got_last), "put");
+                right &= near_to(put, want_last, 64, s.half ? 2e-2 : s.adamw ? 2e-3 : 1e-4);
+                device->release(put);
+                snprintf(text, sizeof text, "losses and weights of %d steps: %s", STEPS,
+                         models[i].name);
+                result(right, text);
+        }
+}
+
+int main(void)
+{
+        static const struct shape shapes[] = {{6, 3, 5},
+                                              {64, 32, 48},
+                                              {195, 65, 77},
+#ifndef EMULATED
+                                              {1280, 128, 768},
+                                              {512, 512, 3072}
+#endif
+        };
+        char why[512] = "";
+
+        setvbuf(stdout, NULL, _IOLBF, 0);
+#ifndef EMULATED
+        struct keys k = {.device = DEVICE_CUDA, .hold = HOLD_ON};
+        if (dev_use(&k, 0, why, sizeof why)) {
+                printf("1..0 # SKIP %s\n", why);
+                return 0;
+        }
+#endif
+        if (host->open(1, why, sizeof why) || device->open(0, why, sizeof why)) {
+                printf("1..0 # SKIP %s\n", why);
+                return 0;
+        }
+        DIAG("%s beside %s", device->version(), host->version());
+        for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
+                for (size_t k2 = 0; k2 < sizeof shapes / sizeof shapes[0]; k2++)
+                        compare_op(&ops[i], &shapes[k2]);
+        compare_products();
+        compare_models();
+        result(device->peak() > 0, "the most memory that was taken is known");
+        printf("1..%d\n", cases);
+        return failures != 0;
+}
