@@ -66,7 +66,7 @@ if bench_has HAVE_OPENBLAS; then
 	train steps=2 resume="$suffix/step-00000005" out=on
 	expect_eq "$(metric whole 'metrics.losses[5:]')" "$(metric on metrics.losses)" "training goes on from an asynchronous save, to the bit"
 	refused "async.state=trained: only GPTs are trained" async.state=trained model=demo
-	refused "async.state=trained: a device trains nothing" async.state=trained device=emulated model=gpt-mini
+	refused "async.state=trained: an emulated device trains nothing" async.state=trained device=emulated model=gpt-mini
 else
 	skip "training goes on from an asynchronous save, to the bit" "built without OpenBLAS"
 	refused "async.state=trained: only GPTs are trained" async.state=trained model=demo

@@ -12,7 +12,7 @@ if ! bench_has HAVE_OPENBLAS; then
 		"a build without OpenBLAS says in one line what is missing"
 	exit 0
 fi
-plan 38
+plan 39
 
 small="model=gpt-mini model.layers=2 model.vocab=256 model.block=32"
 train() { bench train progress=0 "$@"; }
@@ -108,7 +108,8 @@ refused() {
 	rc=$?
 	expect_eq "1 1 1" "$rc $(wc -l <err) $(grep -c -- "$pattern" err)" "what makes no sense is refused in one line: $*"
 }
-refused "--dtype fp16: train computes in fp32" --dtype=fp16
+refused "dtype=fp16: the host multiplies in fp32: give device=cuda" --dtype=fp16 device=host
+refused "device=emulated: train works on a GPU or on the host" device=emulated
 refused "prefetch=prehook: give train.mode=fsdp" --prefetch prehook
 refused "--cpu_offload: .*give train.mode=fsdp" --cpu_offload
 refused "--version fairscale: train has the modes of PyTorch alone" --version=fairscale

@@ -34,7 +34,7 @@ check "memory of the device is in the results" jq -e '.job_results[0] | .metrics
 	(.setup.products | startswith("cuBLAS")) and (.device != "host")' on/*/*/run_results.json
 rm -rf again
 train $small optimizer.name=adamw steps=4 device=cuda out=again >again.log 2>&1
-expect_eq "$(losses on)" "$(losses again)" "the same seed has the same losses, to the bit"
+expect_eq "$(losses on)" "$(losses again)" "steps on the GPU with the same seed have the same losses, to the bit"
 
 # What goes on has the losses of what never stopped. SAVE FORMAT MODE
 goes_on() {

@@ -5,6 +5,8 @@
 
 #include <cuda_runtime.h>
 
+#include "base/banned.h"
+
 /* Nobody may count on zeros. */
 cudaError_t cudaMalloc(void **out, size_t n)
 {
