@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Not among TESTS: they need a GPU.
 gpu_tests = %D%/gpu.sh %D%/full.sh %D%/train.sh
-EXTRA_DIST += $(gpu_tests) %D%/requirements.txt %D%/setup.sh %D%/torch_speed.py
+EXTRA_DIST += $(gpu_tests) %D%/requirements.txt %D%/setup.sh %D%/torch_speed.py %D%/carry.sh %D%/carried.sh
 
 # Each function of the GPU's table beside the host's: on the GPU, and, the same kernels, on the processor.
 all_tests += %D%/math_emulated.sh
