@@ -42,6 +42,17 @@ uint64_t trainer_pass_bytes(const struct train_setup *s)
         return pipe_bytes(&s->model, &shape);
 }
 
+uint64_t trainer_copy_bytes(const struct train_setup *s)
+{
+        const struct pipe_shape shape = shape_of(s);
+        size_t first;
+
+        return s->keep == NETWORK_KEEP_COPY
+                       ? network_bytes_copies(&s->model, pipe_samples(&shape, 0, &first), 0,
+                                              network_units(&s->model))
+                       : 0;
+}
+
 uint64_t trainer_bytes(const struct train_setup *s, unsigned ranks)
 {
         const uint64_t state = network_bytes_state(&s->model), passes = trainer_pass_bytes(s);

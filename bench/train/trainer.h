@@ -94,5 +94,7 @@ const char *trainer_activation(const struct train_setup *s);
 /* Bytes that a rank needs, and those of them that its passes take. */
 uint64_t trainer_bytes(const struct train_setup *s, unsigned ranks);
 uint64_t trainer_pass_bytes(const struct train_setup *s);
+/* Those of the passes' that lie in the host's memory whatever the device. */
+uint64_t trainer_copy_bytes(const struct train_setup *s);
 
 #endif

@@ -105,7 +105,7 @@ static int train_plan(const struct run *r, const struct keys *k, FILE *dry, char
                                                : s.sharded ? 1
                                                            : c->ranks)),
                 .stored = times(state, saves), /* they go when all are done */
-                .memory = (k->device == DEVICE_CUDA ? 0 : model) + beside,
+                .memory = (k->device == DEVICE_CUDA ? trainer_copy_bytes(&s) : model) + beside,
         };
         size_t count;
         err = k->train_save == TRAIN_SAVE_OFF ? 0 : train_saves_count(k, &count, why, nwhy);
