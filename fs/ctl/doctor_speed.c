@@ -179,7 +179,8 @@ static void recommend(struct doctor *d, unsigned n, double one, double all, int6
         CLEANUP(buf_release) struct buf o = BUF_INIT;
         uint64_t part = fitting_part(one, latency_us);
 
-        if (d->p->connections && all > 0.75 * n * one)
+        /* With as many rates as flows more of them may be faster; of one flow that is not known. */
+        if (d->p->connections && (n == 1 || all > 0.75 * n * one))
                 buf_adds(&o, "connections=auto");
         if (part > d->p->part_size)
                 buf_addf(&o, "%spart_size=%" PRIu64 "M", o.len ? "," : "", part >> 20);
