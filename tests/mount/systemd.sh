@@ -139,7 +139,10 @@ tell looked "$(cat /home/a/second) $(systemctl show -P ActiveState home-a.mount)
 systemctl stop home-a.mount
 tell anew "$? $(seen /home/a) $(cat /home/a/second) $(seen /home/a)"
 systemctl stop home-a.automount
-tell gone "$? $(systemctl show -P ActiveState home-a.mount) $(seen /home/a)"
+ended=$?
+state_of_a() { systemctl show -P ActiveState home-a.mount; }
+until_is inactive state_of_a
+tell gone "$ended $(state_of_a) $(seen /home/a)"
 
 # Somebody has a file open when it is to stop.
 systemctl start ckptfs@t
