@@ -212,10 +212,15 @@ START_TEST(what_the_tree_is_asked_about_a_lock_is_so)
         ck_assert(!name_lock_changes_locked(&m, a, g));
         tree_unlock(m.tree);
         drop(&one);
+        tree_lock(m.tree); /* what is removed may be found not to be empty, and stay */
+        ck_assert(!name_lock_rests_locked(&m, f));
+        tree_unlock(m.tree);
+        drop(&two);
+        exclude_two(&one, a, "b", c, "new");
         tree_lock(m.tree);
         ck_assert(name_lock_rests_locked(&m, f) && !name_lock_rests_locked(&m, g));
         tree_unlock(m.tree);
-        drop(&two);
+        drop(&one);
         exclude_two(&one, a, "g", c, "new");
         tree_lock(m.tree);
         ck_assert(name_lock_changes_locked(&m, c, NULL) && name_lock_changes_locked(&m, a, NULL));

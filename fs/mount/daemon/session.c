@@ -470,13 +470,26 @@ void session_stop(struct session *s)
         op_release_dirs(s->m);
 }
 
+/* libfuse unmounts what stands at the path, unless its descriptor says that its own mount is gone:
+ * as /dev/fuse does then, a pipe that nobody reads has POLLERR. False without descriptors. */
+static bool say_that_it_is_gone(struct session *s)
+{
+        int ends[2];
+
+        if (pipe2(ends, O_CLOEXEC))
+                return false;
+        bool said = dup3(ends[1], fuse_session_fd(s->fuse), O_CLOEXEC) >= 0;
+        closep(&ends[0]);
+        closep(&ends[1]);
+        return said;
+}
+
 void session_free(struct session *s)
 {
         if (!s)
                 return;
         session_stop(s);
-        /* libfuse unmounts what stands at the path. */
-        if (s->mounted && !mount_is_detached(s->m))
+        if (s->mounted && (!mount_is_detached(s->m) || say_that_it_is_gone(s)))
                 fuse_session_unmount(s->fuse);
         if (s->fuse)
                 fuse_session_destroy(s->fuse);
