@@ -42,6 +42,8 @@ expect_eq "large small standing" "$(store_ls | xargs)" "all names are what they 
 same "all files have their bytes after a refused move" "$tmp/longer" large
 expect_eq "ok ok ok EACCES" "$(fdo src "$tmp/data" open wct "$mnt/sent" write 12000000 close)" \
 	"an upload that cannot get its name: close says EACCES"
+names_are() { [ "$(store_ls | xargs)" = "$1" ]; }
+wait_for 30 names_are "large small standing"
 expect_eq "large small standing" "$(store_ls | xargs)" "nothing of it is there"
 check "no upload is left of a file that cannot get its name" wait_for 10 no_upload
 expect_log 'large: not published, the version before it stands: Permission denied'
