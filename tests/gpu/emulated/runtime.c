@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* runtime.c: memory of cuda_runtime.h, and the few functions of cuBLAS that cublas.c loads. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,21 +75,36 @@ const char *cudaGetErrorString(cudaError_t e)
         return e ? "out of memory" : "no error";
 }
 
-__extension__ typedef _Float16 half;
+/* Halves are IEEE 754's binary16, a type that not every compiler has: a sign, five bits of the
+ * exponent, of which 25 stands for units of 1 in the last place, and ten bits behind the first. */
+enum { HALF_SIGN = 0x8000, HALF_INFINITE = 0x7c00, HALF_NAN = 0x7e00, HALF_FIRST = 1 << 10 };
 
+/* Rounds to the nearest, of two to the even one. */
 uint16_t emulated_to_half(float x)
 {
-        const half h = (half)x;
-        uint16_t bits;
-        memcpy(&bits, &h, sizeof bits);
-        return bits;
+        const unsigned sign = signbit(x) ? HALF_SIGN : 0;
+        const float size = fabsf(x);
+        int unit;
+
+        if (isnan(x))
+                return (uint16_t)(sign | HALF_NAN);
+        if (size >= 65520) /* what would be rounded to 2^16 */
+                return (uint16_t)(sign | HALF_INFINITE);
+        (void)frexpf(size, &unit);
+        unit = size > 0 && unit - 11 > -24 ? unit - 11 : -24; /* the smallest half */
+        const int units = (int)nearbyintf(ldexpf(size, -unit));
+        return (uint16_t)(sign | (unsigned)((unit + 25) * HALF_FIRST + units - HALF_FIRST));
 }
 
 float emulated_from_half(uint16_t bits)
 {
-        half h;
-        memcpy(&h, &bits, sizeof h);
-        return (float)h;
+        const int exponent = bits >> 10 & 31, rest = bits & (HALF_FIRST - 1);
+        float size = exponent ? ldexpf((float)(HALF_FIRST + rest), exponent - 25)
+                              : ldexpf((float)rest, -24);
+
+        if (exponent == 31)
+                size = rest ? NAN : INFINITY;
+        return bits & HALF_SIGN ? -size : size;
 }
 
 /* --- cuBLAS --- */
