@@ -132,8 +132,9 @@ static inline struct handle *op_handle(const struct fuse_file_info *fi)
         return h;
 }
 
-/* op_flush.c: replies to a write of n bytes, which the file has, when they are published. */
-void op_publish_write(fuse_req_t req, struct handle *h, struct wfile *f, size_t n);
+/* op_flush.c: replies when all that the file has is published, to a write of so many bytes, or to
+ * an fsync if that is 0. */
+void op_sync_file(fuse_req_t req, struct handle *h, struct wfile *f, size_t written);
 
 /* Ends the files that the kernel will not release any more, since the mount ends. */
 void op_release_all(struct mount *m);

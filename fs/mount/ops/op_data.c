@@ -216,7 +216,7 @@ static void end_deferred(const struct write_request *w, int err)
                 handle_wrote(w->m, w->h, fuse_req_ctx(w->req)->pid);
         METRIC_ADD(written_bytes, w->n);
         if (w->synced)
-                op_publish_write(w->req, w->h, w->file, w->n);
+                op_sync_file(w->req, w->h, w->file, w->n);
         else
                 reply_taken(w->req, w->m, w->n, w->waited);
 }
@@ -344,7 +344,7 @@ void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t 
                         fd_owners_wrote(h->fd_owners, fuse_req_ctx(req)->pid);
                 METRIC_ADD(written_bytes, b->size);
                 if (is_synced(h, fi))
-                        op_publish_write(req, h, h->file, b->size);
+                        op_sync_file(req, h, h->file, b->size);
                 else
                         reply_taken(req, m, b->size, false);
         }

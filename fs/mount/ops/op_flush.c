@@ -185,8 +185,7 @@ static struct wfile *file_beside(struct mount *m, const struct handle *h, int *e
         return f;
 }
 
-/* The reply waits for what is not published yet. */
-static void sync_file(fuse_req_t req, struct handle *h, struct wfile *f, size_t written)
+void op_sync_file(fuse_req_t req, struct handle *h, struct wfile *f, size_t written)
 {
         struct wfile_user *u = h->file ? &h->user : NULL;
 
@@ -199,11 +198,6 @@ static void sync_file(fuse_req_t req, struct handle *h, struct wfile *f, size_t 
                 wfile_commit(f, u, &p->commit);
 }
 
-void op_publish_write(fuse_req_t req, struct handle *h, struct wfile *f, size_t n)
-{
-        sync_file(req, h, f, n);
-}
-
 /* As on any file system, by whatever descriptor the file is synced. */
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
@@ -214,7 +208,7 @@ void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_inf
         (void)datasync;
 
         if (!err && f)
-                sync_file(req, h, f, 0);
+                op_sync_file(req, h, f, 0);
         else
                 fuse_reply_err(req, -err);
         wfile_unref(f);
