@@ -114,7 +114,7 @@ struct store_config {
         enum store_way upload;          /* gs */
         unsigned connections;           /* at once for data; 0: as many as make it faster */
         unsigned connections_most;      /* but no more than this; 0: 128 */
-        unsigned workers;               /* I/O threads; 0: one for every 8 cores, by HTTPS 2 */
+        unsigned workers;               /* I/O threads; 0: by load, to one for every 2 cores */
         unsigned stall_timeout_ms;      /* 0: 15000 */
         unsigned deadline_ms;           /* 0: 120000 */
         unsigned connection_age_ms;     /* older connections take no request; 0: 60000 */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_places.c: how many requests run at once, and whose turn it is. */
+#include <dlfcn.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -9,6 +10,14 @@
 #include "tests/store/fake.h"
 
 #include "base/banned.h"
+
+/* Stands in for the C library's, so that this machine has eight cores. */
+long sysconf(int name)
+{
+        long (*real)(int);
+        *(void **)&real = dlsym(RTLD_NEXT, "sysconf");
+        return name == _SC_NPROCESSORS_ONLN ? 8 : real(name);
+}
 
 struct plan {
         unsigned refused; /* so many first */
@@ -158,6 +167,39 @@ START_TEST(connections_that_nobody_uses_are_closed)
 }
 END_TEST
 
+START_TEST(a_light_load_stays_with_one_worker)
+{
+        struct plan plan = {0};
+        struct store_stats stats;
+        struct fake *f = fake_start(count_answers, &plan);
+        struct store *s = fake_store(f, &(struct store_config){0});
+
+        for (int i = 0; i < 16; i++)
+                ck_assert_int_eq(store_delete_wait(s, "k"), 0);
+        store_stats(s, &stats);
+        ck_assert_uint_eq(stats.connections_opened, 1);
+        ck_assert_uint_eq(stats.transfers_most, 16);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+START_TEST(workers_that_are_asked_for_all_take_requests)
+{
+        struct plan plan = {0};
+        struct store_stats stats;
+        struct fake *f = fake_start(count_answers, &plan);
+        struct store *s = fake_store(f, &(struct store_config){.workers = 4});
+
+        for (int i = 0; i < 16; i++)
+                ck_assert_int_eq(store_delete_wait(s, "k"), 0);
+        store_stats(s, &stats);
+        ck_assert_uint_eq(stats.connections_opened, 4);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
 START_TEST(many_connections_get_their_descriptors)
 {
         struct plan plan = {0};
@@ -206,6 +248,8 @@ int main(void)
         tcase_add_test(t, files_take_turns_at_the_connections);
         tcase_add_test(t, where_more_connections_are_faster_there_are_more);
         tcase_add_test(t, connections_that_nobody_uses_are_closed);
+        tcase_add_test(t, a_light_load_stays_with_one_worker);
+        tcase_add_test(t, workers_that_are_asked_for_all_take_requests);
         tcase_add_test(t, many_connections_get_their_descriptors);
         tcase_add_test(t, connections_stay_within_the_descriptors_that_are_allowed);
         suite_add_tcase(s, t);

@@ -70,6 +70,7 @@ unit_tests = \
 	%D%/test_proc_query \
 	%D%/test_image_crop \
 	%D%/test_inflight \
+	%D%/test_worker_load \
 	%D%/test_worker_pace \
 	%D%/test_rate_ramp \
 	%D%/test_extent_map \
@@ -250,6 +251,8 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_reader_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_inflight_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_inflight_LDADD = $(UNIT_STORE_LIBS)
+%C%_test_worker_load_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_worker_load_LDADD = $(UNIT_STORE_LIBS)
 %C%_test_worker_pace_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_worker_pace_LDADD = $(UNIT_STORE_LIBS)
 %C%_test_rate_ramp_CFLAGS = $(AM_UNIT_CFLAGS)

@@ -40,18 +40,6 @@ START_TEST(there_are_never_more_than_the_most)
 }
 END_TEST
 
-START_TEST(who_encrypts_has_more_workers)
-{
-        static const struct {
-                long cores;
-                unsigned plain, tls;
-        } cases[] = {{-1, 1, 1}, {1, 1, 1},  {2, 1, 1},   {4, 1, 2},
-                     {8, 1, 4},  {16, 2, 8}, {96, 12, 16}};
-        ck_assert_uint_eq(worker_pace_workers(cases[_i].cores, false), cases[_i].plain);
-        ck_assert_uint_eq(worker_pace_workers(cases[_i].cores, true), cases[_i].tls);
-}
-END_TEST
-
 int main(void)
 {
         Suite *s = suite_create("worker_pace");
@@ -59,7 +47,6 @@ int main(void)
         tcase_add_test(t, a_worker_that_sleeps_takes_every_place);
         tcase_add_test(t, a_worker_that_never_sleeps_keeps_the_least);
         tcase_add_test(t, there_are_never_more_than_the_most);
-        tcase_add_loop_test(t, who_encrypts_has_more_workers, 0, 7);
         suite_add_tcase(s, t);
         return unit_main(s);
 }

@@ -4,7 +4,7 @@
 #include "base/mutex.h"
 #include "store/core/open_params.h"
 #include "store/core/store_int.h"
-#include "store/http/worker_pace.h"
+#include "store/http/worker_load.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -70,15 +70,6 @@ static int parse_url(struct store *s, const char *url, char *why, size_t nwhy)
         return 0;
 }
 
-static unsigned default_workers(const struct store *s)
-{
-        CLEANUP(buf_release) struct buf url = BUF_INIT;
-
-        s->ops->server(s->kind, &url);
-        bool tls = url.p && !strncmp(url.p, "https:", 6);
-        return worker_pace_workers(sysconf(_SC_NPROCESSORS_ONLN), tls);
-}
-
 static int open_http(struct store *s, const struct store_config *cfg, char *why, size_t nwhy)
 {
         struct http_config h = {
@@ -86,7 +77,9 @@ static int open_http(struct store *s, const struct store_config *cfg, char *why,
                                : cfg->connections_most ? cfg->connections_most
                                                        : CONNECTIONS_MOST,
                 .adapt = !cfg->connections,
-                .workers = cfg->workers ? cfg->workers : default_workers(s),
+                .workers = cfg->workers ? cfg->workers
+                                        : worker_load_most(sysconf(_SC_NPROCESSORS_ONLN)),
+                .by_load = !cfg->workers,
                 .stall_timeout_ms = cfg->stall_timeout_ms ? cfg->stall_timeout_ms : STALL_MS,
                 .connect_timeout_ms = s->deadline_ms < CONNECT_MS ? s->deadline_ms : CONNECT_MS,
                 .connection_age_ms = cfg->connection_age_ms ? cfg->connection_age_ms : AGE_MS,

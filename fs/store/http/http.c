@@ -83,7 +83,8 @@ static int worker_start(struct http *h, struct http_worker *w)
         for (int lane = 0; lane < HTTP_LANES; lane++)
                 for (int i = 0; i < HTTP_FLOWS; i++)
                         w->queue[lane].list[i].tail = &w->queue[lane].list[i].head;
-        http_inflight_init(w, h->cfg.connections, h->cfg.adapt);
+        w->connections = h->cfg.connections;
+        http_inflight_init(w, h->cfg.adapt);
         w->shown_most = http_inflight_most(w);
         w->epfd = epoll_create1(EPOLL_CLOEXEC);
         w->wakefd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -129,6 +130,10 @@ static void raise_descriptors(struct http_config *cfg)
         r.rlim_cur = r.rlim_max < want ? r.rlim_max : want;
         if (!setrlimit(RLIMIT_NOFILE, &r) && r.rlim_cur >= want)
                 return;
+        if (cfg->by_load && others > r.rlim_cur / 2) { /* fewer threads rather than connections */
+                cfg->workers = 1;
+                others = (rlim_t)PER_PLACE * HTTP_PLACES + OTHERS;
+        }
         if (cfg->adapt) {
                 rlim_t fit = r.rlim_cur > others ? (r.rlim_cur - others) / PER_PLACE : 0;
                 cfg->connections = fit < cfg->workers ? cfg->workers : (unsigned)fit;
@@ -177,13 +182,13 @@ int http_open(const struct http_config *cfg, struct http **out, char *why, size_
         h->asked = number_of(cfg);
         raise_descriptors(&h->cfg);
         h->cfg.ca_bundle = h->ca_bundle = cfg->ca_bundle ? strdup(cfg->ca_bundle) : NULL;
-        h->workers = calloc(cfg->workers, sizeof *h->workers);
+        h->workers = calloc(h->cfg.workers, sizeof *h->workers);
         if (!h->workers || (cfg->ca_bundle && !h->ca_bundle))
                 goto nomem;
-        /* worker_start() divides by the number there will be, stop_workers() ends those there are.
-         */
-        h->nworkers = cfg->workers;
-        for (unsigned i = 0; i < cfg->workers; i++)
+        /* Of those that there will be some take requests; stop_workers() ends those there are. */
+        h->nworkers = h->cfg.workers;
+        http_load_init(h);
+        for (unsigned i = 0; i < h->cfg.workers; i++)
                 if (worker_start(h, &h->workers[i])) {
                         h->nworkers = i;
                         stop_workers(h);
@@ -225,7 +230,7 @@ int http_submit(struct http *h, struct http_req *rq)
         }
         if (!rq->worker) {
                 unsigned turn = __atomic_fetch_add(&h->turn, 1, __ATOMIC_RELAXED);
-                rq->worker = &h->workers[turn % h->nworkers];
+                rq->worker = &h->workers[turn % http_load_active(h)];
         }
         struct http_worker *w = rq->worker;
         struct http_req *old = __atomic_load_n(&w->inbox, __ATOMIC_RELAXED);
@@ -266,9 +271,9 @@ void http_stats(const struct http *h, struct http_stats *out)
 
 unsigned http_transfers_most(const struct http *h)
 {
-        unsigned n = 0;
+        unsigned n = 0, active = http_load_active(h);
 
-        for (unsigned i = 0; i < h->nworkers; i++)
+        for (unsigned i = 0; i < active; i++)
                 n += __atomic_load_n(&h->workers[i].shown_most, __ATOMIC_RELAXED);
         return n;
 }

@@ -18,9 +18,10 @@
 struct http;
 
 struct http_config {
-        unsigned connections; /* data exchanges at once, at most */
-        bool adapt;           /* as many of these as make it faster; else all */
-        unsigned workers;
+        unsigned connections;      /* data exchanges at once, at most */
+        bool adapt;                /* as many of these as make it faster; else all */
+        unsigned workers;          /* at most */
+        bool by_load;              /* as many of these as the load needs; else all */
         unsigned stall_timeout_ms; /* with next to no byte moved */
         unsigned connect_timeout_ms;
         unsigned connection_age_ms; /* older ones take no exchange; whole seconds, at least one */

@@ -8,19 +8,40 @@
 
 #include "base/banned.h"
 
-void http_inflight_init(struct http_worker *w, unsigned connections, bool adapt)
+/* A worker's part of what all have. */
+static unsigned share_of(const struct http_worker *w, unsigned all)
 {
-        unsigned share = (connections + w->h->nworkers - 1) / w->h->nworkers;
+        return (all + w->sharers - 1) / w->sharers;
+}
 
-        inflight_init(&w->inflight, share);
+/* Transfers, or exchanges in another lane, at most. Questions and copies take the server's time,
+ * not the line's: they do not follow the rate. */
+static unsigned most_in(const struct http_worker *w, int lane)
+{
+        unsigned n = share_of(w, w->connections),
+                 some = share_of(w, INFLIGHT_FIRST * w->h->nworkers);
+
+        if (w->adapt && n > some)
+                n = some;
+        return lane != HTTP_DATA && n < HTTP_PLACES ? HTTP_PLACES : n;
+}
+
+void http_inflight_init(struct http_worker *w, bool adapt)
+{
         w->adapt = adapt;
-        if (adapt && share > INFLIGHT_FIRST)
-                share = INFLIGHT_FIRST;
-        for (int lane = 0; lane < HTTP_LANES; lane++) {
-                /* Questions and copies take the server's time, not the line's. */
-                bool least = lane != HTTP_DATA && share < HTTP_PLACES;
-                aimd_init(&w->aimd[lane], least ? HTTP_PLACES : share);
-        }
+        w->sharers = http_load_active(w->h);
+        inflight_init(&w->inflight, share_of(w, w->connections));
+        for (int lane = 0; lane < HTTP_LANES; lane++)
+                aimd_init(&w->aimd[lane], most_in(w, lane));
+}
+
+/* What was found out stands, within the bounds of a larger or smaller share. */
+static void share_anew(struct http_worker *w)
+{
+        w->sharers = http_load_active(w->h);
+        inflight_bound(&w->inflight, share_of(w, w->connections));
+        for (int lane = 0; lane < HTTP_LANES; lane++)
+                aimd_bound(&w->aimd[lane], most_in(w, lane));
 }
 
 unsigned http_inflight_most(const struct http_worker *w)
@@ -38,12 +59,18 @@ static void show(struct http_worker *w)
 void http_inflight_obey(struct http_worker *w)
 {
         unsigned order = __atomic_load_n(&w->h->order, __ATOMIC_SEQ_CST);
+        bool same = order == w->order;
 
-        if (order == w->order)
+        if (same && w->sharers == http_load_active(w->h))
                 return;
-        unsigned wanted = __atomic_load_n(&w->h->wanted, __ATOMIC_RELAXED);
-        w->order = order;
-        http_inflight_init(w, wanted & ~HTTP_ADAPTS, wanted & HTTP_ADAPTS);
+        if (same) {
+                share_anew(w);
+        } else {
+                unsigned wanted = __atomic_load_n(&w->h->wanted, __ATOMIC_RELAXED);
+                w->order = order;
+                w->connections = wanted & ~HTTP_ADAPTS;
+                http_inflight_init(w, wanted & HTTP_ADAPTS);
+        }
         show(w);
         curl_multi_setopt(w->multi, CURLMOPT_MAXCONNECTS, (long)http_inflight_kept(w));
 }

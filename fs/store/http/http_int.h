@@ -8,6 +8,7 @@
 
 #include "store/http/http.h"
 #include "store/http/inflight.h"
+#include "store/http/worker_load.h"
 #include "store/http/worker_pace.h"
 #include "store/http/retry.h"
 
@@ -110,6 +111,8 @@ struct http_worker {
         struct http_usual usual[2][HTTP_SIZES]; /* of reads and of writes, by size */
         double hedges;                          /* how many may be begun again now */
         unsigned order;                         /* of h->order, the last that was carried out */
+        unsigned connections;                   /* of all workers, by that order */
+        unsigned sharers;                       /* workers that it is divided by */
         bool adapt;                             /* as many data exchanges as make it faster */
         struct worker_pace pace;                /* what the worker can use */
         struct inflight inflight;               /* how many are fastest; with `adapt` */
@@ -119,6 +122,7 @@ struct http_worker {
         int64_t inflight_look_ms;               /* the last look */
         int64_t rest_ms;                        /* since when nothing runs; 0: something does */
         unsigned shown, shown_most;             /* atomic: for http_stats() */
+        int64_t cpu_ns;                         /* the first worker's: what this one had used */
 };
 
 struct http {
@@ -126,9 +130,12 @@ struct http {
         char *ca_bundle;
         unsigned nworkers;
         struct http_worker *workers;
-        unsigned turn;    /* atomic */
-        unsigned order;   /* atomic: counts http_set_connections() */
-        unsigned wanted;  /* atomic: connections, maybe with HTTP_ADAPTS */
+        unsigned turn;           /* atomic */
+        unsigned active;         /* atomic: the first so many workers take requests */
+        struct worker_load load; /* the first worker's, who sets `active` */
+        int64_t load_look_ms;    /* its last look; */
+        unsigned order;          /* atomic: counts http_set_connections() */
+        unsigned wanted;         /* atomic: connections, maybe with HTTP_ADAPTS */
         unsigned asked;   /* the same before descriptors bound it; who sets it, one at a time */
         int stopping;     /* atomic */
         long outstanding; /* atomic: submitted, done() not yet over */
@@ -145,14 +152,20 @@ curl_socket_t http_on_open(void *arg, curlsocktype purpose, struct curl_sockaddr
 void http_shun_none(struct http_worker *w);
 
 /* http_inflight.c: how many data exchanges run at once. */
-void http_inflight_init(struct http_worker *w, unsigned connections, bool adapt);
-/* Carries out http_set_connections(). */
+void http_inflight_init(struct http_worker *w, bool adapt);
+/* Carries out http_set_connections(), and shares with as many workers as take requests. */
 void http_inflight_obey(struct http_worker *w);
 unsigned http_inflight_most(const struct http_worker *w);
 /* Connections of all lanes that are worth keeping. */
 unsigned http_inflight_kept(const struct http_worker *w);
 void http_inflight_look(struct http_worker *w);
 void http_inflight_ended(struct http_slot *slot, uint64_t bytes, int err);
+
+/* http_load.c: how many workers take requests. */
+void http_load_init(struct http *h);
+unsigned http_load_active(const struct http *h);
+/* What the thread used so far is looked at now and then; to be called by each worker. */
+void http_load_look(struct http_worker *w);
 
 /* http_worker.c */
 void http_finish_slot(struct http_slot *slot, int err);

@@ -487,6 +487,7 @@ void *http_worker_main(void *arg)
                 http_inflight_obey(w);
                 start_queued(w);
                 http_inflight_look(w);
+                http_load_look(w);
                 http_watch(w);
                 rest(w);
         }

@@ -34,14 +34,25 @@ void inflight_init(struct inflight *f, unsigned most)
         *f = (struct inflight){.limit = first, .most = most, .step = STEP};
 }
 
-unsigned inflight_limit(const struct inflight *f)
-{
-        return (unsigned)f->limit;
-}
-
 static double between(double low, double x, double high)
 {
         return x < low ? low : x > high ? high : x;
+}
+
+static void set(struct inflight *f, double limit)
+{
+        f->limit = between(1, limit, f->most);
+}
+
+void inflight_bound(struct inflight *f, unsigned most)
+{
+        f->most = most;
+        set(f, f->limit);
+}
+
+unsigned inflight_limit(const struct inflight *f)
+{
+        return (unsigned)f->limit;
 }
 
 static void enter(struct inflight *f, enum inflight_phase phase, int64_t now_ms)
@@ -57,11 +68,6 @@ static void hold(struct inflight *f, int64_t hold_ms, int64_t now_ms)
 {
         f->hold_ms = hold_ms < HOLD_MOST_MS ? hold_ms : HOLD_MOST_MS;
         enter(f, INFLIGHT_HOLD, now_ms);
-}
-
-static void set(struct inflight *f, double limit)
-{
-        f->limit = between(1, limit, f->most);
 }
 
 /* --- the beginning --- */

@@ -50,6 +50,8 @@ struct inflight {
 };
 
 void inflight_init(struct inflight *f, unsigned most);
+/* Another bound from now on; what was found out stands. */
+void inflight_bound(struct inflight *f, unsigned most);
 
 /* What to tell, every INFLIGHT_LOOK_MS while transfers run. */
 struct inflight_look {

@@ -6,6 +6,7 @@ fs_store_libstore_la_SOURCES += \
 	%D%/http_host.c \
 	%D%/http_inflight.c \
 	%D%/http_int.h \
+	%D%/http_load.c \
 	%D%/http_once.c \
 	%D%/http_once.h \
 	%D%/http_reach.c \
@@ -17,6 +18,8 @@ fs_store_libstore_la_SOURCES += \
 	%D%/rate_ramp.h \
 	%D%/retry.c \
 	%D%/retry.h \
+	%D%/worker_load.c \
+	%D%/worker_load.h \
 	%D%/worker_pace.c \
 	%D%/worker_pace.h \
 	$(NULL)

@@ -89,6 +89,15 @@ void aimd_init(struct aimd *a, unsigned most)
         *a = (struct aimd){.limit = most, .most = most};
 }
 
+void aimd_bound(struct aimd *a, unsigned most)
+{
+        bool limited = a->limit < a->most;
+
+        a->most = most;
+        if (!limited || a->limit > most)
+                a->limit = most;
+}
+
 void aimd_slower(struct aimd *a, int64_t now_ms)
 {
         if (a->cut && now_ms - a->cut_ms < AIMD_HOLD_MS)

@@ -52,6 +52,8 @@ struct aimd {
 };
 enum { AIMD_HOLD_MS = 1000 }; /* answers to what was sent before a cut do not cut again */
 void aimd_init(struct aimd *a, unsigned most);
+/* Another bound from now on. What was not limited is not then, either. */
+void aimd_bound(struct aimd *a, unsigned most);
 void aimd_slower(struct aimd *a, int64_t now_ms);
 void aimd_faster(struct aimd *a);
 unsigned aimd_limit(const struct aimd *a);

@@ -7,18 +7,6 @@
 
 enum { WINDOW_NS = 5000000 };
 
-/* With TLS, 16 workers have more than the line of any host so far. */
-enum { CORES_PER_WORKER = 8, CORES_PER_TLS_WORKER = 2, TLS_WORKERS_MOST = 16 };
-
-unsigned worker_pace_workers(long cores, bool tls)
-{
-        long n = cores / (tls ? CORES_PER_TLS_WORKER : CORES_PER_WORKER);
-
-        if (tls && n > TLS_WORKERS_MOST)
-                n = TLS_WORKERS_MOST;
-        return n > 1 ? (unsigned)n : 1;
-}
-
 void worker_pace_slept(struct worker_pace *p, int64_t from_ns, int64_t to_ns, unsigned most)
 {
         int64_t window = to_ns - p->since_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker_pace.h: how many workers there are, and how many transfers each keeps going at once.
+/* worker_pace.h: how many transfers a worker keeps going at once.
  *
  * A worker that never sleeps is the limit itself: more transfers would only spread the same bytes
  * over more buffers, which then leave the cache before they are sent (measured on loopback: 10 %
@@ -8,7 +8,6 @@
 #ifndef CKPTFS_STORE_WORKER_PACE_H
 #define CKPTFS_STORE_WORKER_PACE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum { PACE_LEAST = 2 };
@@ -18,10 +17,6 @@ struct worker_pace {
         int64_t since_ns; /* begin of the window being watched; 0: none yet */
         int64_t slept_ns; /* of it, asleep */
 };
-
-/* Workers for a machine of so many cores, at least one. Half a GB/s for each core either way: one
- * worker carries 4 GB/s, or 1 GB/s where it encrypts. */
-unsigned worker_pace_workers(long cores, bool tls);
 
 /* Tells that the worker slept from `from_ns` to `to_ns` (equal: it did not). At most `most` places.
  */
