@@ -8,7 +8,7 @@ grep -q '^#define HAVE_LIBMICROHTTPD 1' "$builddir/config.h" || lacks deep "ckpt
 for tool in prometheus promtool curl python3; do
 	command -v $tool >/dev/null || lacks deep "$tool is not installed"
 done
-plan 8
+plan 9
 conf=$srcdir/conf/prometheus
 cp "$conf/prometheus.yaml" "$conf/ckptfs.rules.yaml" "$srcdir/tests/mount/prometheus.rules.yaml" "$tmp"
 check "promtool takes the sample configuration and its rules" promtool check config "$tmp/prometheus.yaml"
@@ -63,7 +63,7 @@ else:
     exprs = [l.split("expr: ", 1)[1].strip() for l in open(path) if "expr: " in l]
 bad = 0
 for expr in exprs:
-    asked = expr.replace("$mount", ".*").replace("$__rate_interval", "1m")
+    asked = expr.replace("$mount", ".*").replace("$__rate_interval", "1m").replace("$__range", "1h")
     out = subprocess.run(["curl", "-sS", "--max-time", "30", "--noproxy", "127.0.0.1", "-G", "--data-urlencode",
                           "query=" + asked, at], capture_output=True, text=True).stdout
     reply = json.loads(out)
@@ -76,6 +76,10 @@ sys.exit(1 if bad or len(exprs) < 10 else 0)
 END
 check "every query of the dashboard finds samples" python3 "$tmp/queries.py" dashboard "$conf/dashboard.json" \
 	"http://127.0.0.1:$free/api/v1/query"
+names() { curl -sS --max-time 30 --noproxy 127.0.0.1 "http://127.0.0.1:$free/api/v1/label/__name__/values"; }
+expect_eq "" "$(names | grep -o '"ckptfs_[a-z_]*"' | sed 's/"//g; s/_\(bucket\|count\|sum\)$//' | sort -u |
+	tee "$tmp/kept" | while read -r name; do grep -q "$name\(_bucket\|_count\|\)[^a-z_]" "$conf/dashboard.json" || echo "$name"; done
+	[ -s "$tmp/kept" ] || echo 'no metrics')" "the dashboard shows each metric"
 check "every query of an alert can be asked" python3 "$tmp/queries.py" rules "$conf/ckptfs.rules.yaml" \
 	"http://127.0.0.1:$free/api/v1/query"
 umount_ckptfs
