@@ -4,7 +4,7 @@
 CKPTFS_TEST_SCHEME=gs CKPTFS_TEST_KEYS=yes
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 16
+plan 18
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -49,6 +49,13 @@ expect_eq "ok d/big theirs old" "$(cat "$tmp/renamed") $(store_ls d | grep -v '/
 	"what another host replaces in a directory that is renamed stays"
 objects rm d/big
 rm -r "$mnt/e"
+# Each byte of it is three in a name that has it encoded.
+deep=$(printf '%0100d' 0 | sed 's/0/ü/g')
+deep=$deep/$deep/$deep/$deep
+mkdir -p "$mnt/$deep"
+check "a large file whose name is long is written" cp "$tmp/data" "$mnt/$deep/g"
+same "a large file whose name is long is what was written" "$tmp/data" "$deep/g"
+rm -r "$mnt/${deep%%/*}"
 expect_eq "" "$(store_ls)$(store_uploads)" "rm -r leaves nothing"
 expect_eq 0 "$(grep -cE ' (objects|folders|buckets)\.' "$requests")" "no request was of the JSON API"
 umount_ckptfs

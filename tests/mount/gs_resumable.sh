@@ -5,7 +5,7 @@
 CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 22
+plan 26
 start_store --resume-short 700000
 head -c 23456789 /dev/urandom >"$tmp/data"
 mount_ckptfs part_size=5M upload=resumable
@@ -18,6 +18,13 @@ cp "$tmp/data" "$tmp/longer"
 echo tail >>"$tmp/longer"
 echo tail >>"$mnt/f"
 same "a file that was sent through a session can grow" "$tmp/longer" f
+# Each byte of it is three in a name that has it encoded.
+deep=$(printf '%0100d' 0 | sed 's/0/ü/g')
+deep=$deep/$deep/$deep/$deep
+mkdir -p "$mnt/$deep"
+check "a file whose name is long is sent through a session" cp "$tmp/data" "$mnt/$deep/g"
+same "a file whose name is long is what was sent" "$tmp/data" "$deep/g"
+rm -r "$mnt/${deep%%/*}"
 expect_eq "f" "$(store_ls)" "nothing is left beside a file of a session"
 umount_ckptfs
 store_stop
@@ -32,6 +39,11 @@ requests_mark
 cp "$tmp/data" "$mnt/h"
 same "a session that is lost at the beginning is begun anew" "$tmp/data" h
 expect_requests "a session that is lost at the beginning is begun anew once" objects.resumable=2
+mkdir -p "$mnt/$deep"
+set_faults resumable_begun_anew
+check "a session for a long name is begun anew, too" cp "$tmp/data" "$mnt/$deep/h"
+same "a file whose session for a long name was begun anew is whole" "$tmp/data" "$deep/h"
+rm -r "$mnt/${deep%%/*}"
 set_faults resumable_gone
 expect_eq "ok ok ok EIO" "$(fdo src "$tmp/data" open wct "$mnt/i" write 23456789 close | sed 's/EIO EIO/ok EIO/')" \
 	"a session that is lost later is an error"

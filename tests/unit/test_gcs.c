@@ -44,8 +44,36 @@ START_TEST(the_name_of_an_upload_tells_its_key)
 }
 END_TEST
 
+static const struct {
+        const char *id;
+        size_t n; /* bytes of the key behind the prefix, each of which is three in the name */
+        bool told;
+} long_keys[] = {
+        {"m-0123", 330, true},
+        {"m-0123", 340, false},
+        {"r-0123", 160, true},
+        {"r-0123", 170, false},
+};
+
+START_TEST(a_name_of_an_upload_is_never_too_long)
+{
+        CLEANUP(buf_release) struct buf name = BUF_INIT, id = BUF_INIT, key = BUF_INIT;
+        CLEANUP(buf_release) struct buf long_key = BUF_INIT, back = BUF_INIT;
+
+        buf_adds(&long_key, "run 1/");
+        for (size_t i = 0; i < long_keys[_i].n; i++)
+                buf_addc(&long_key, '+');
+        ck_assert_int_eq(gcs_upload_name(&name, &kind, long_keys[_i].id, long_key.p), 0);
+        ck_assert_uint_le(name.len, STORE_KEY_MAX);
+        ck_assert_int_eq(gcs_unparsed_name(&kind, name.p, &id, &key), 0);
+        ck_assert_str_eq(key.p, long_keys[_i].told ? long_key.p : name.p);
+        ck_assert_int_eq(gcs_upload_name(&back, &kind, id.p, key.p), 0);
+        ck_assert_str_eq(back.p, name.p);
+}
+END_TEST
+
 static const char *const no_uploads[] = {
-        "", "run 1/", "run 1/.ckptfs/tmp/", "run 1/.ckptfs/tmp/c-0123", "run 1/.ckptfs/tmp/m-0123",
+        "", "run 1/", "run 1/.ckptfs/tmp/", "run 1/.ckptfs/tmp/c-0123", "run 1/.ckptfs/tmp/m-",
 };
 
 START_TEST(other_names_are_none_of_an_upload)
@@ -166,6 +194,7 @@ int main(void)
         TCase *t = tcase_create("gcs");
         tcase_add_loop_test(t, a_key_is_one_segment_of_the_path, 0, COUNT(paths));
         tcase_add_loop_test(t, the_name_of_an_upload_tells_its_key, 0, COUNT(upload_keys));
+        tcase_add_loop_test(t, a_name_of_an_upload_is_never_too_long, 0, COUNT(long_keys));
         tcase_add_loop_test(t, other_names_are_none_of_an_upload, 0, COUNT(no_uploads));
         tcase_add_loop_test(t, a_resource_is_read_or_refused, 0, COUNT(resources));
         tcase_add_test(t, headers_of_an_object_go_with_it);

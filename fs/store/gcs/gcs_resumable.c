@@ -31,7 +31,7 @@ struct store_stream {
         unsigned next;    /* number of the part whose turn it is */
         time_t moved;     /* atomic: when a byte was last sent, CLOCK_MONOTONIC */
         uint64_t kept;    /* what the server has */
-        char path[1024];  /* of the session, when it was begun anew */
+        char path[8192];  /* of the session, when it was begun anew: it may tell our name */
         size_t nrest;     /* bytes at the end that were not sent, */
         char rest[GRAIN]; /* these */
         char next_rest[GRAIN];

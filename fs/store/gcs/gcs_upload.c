@@ -7,7 +7,8 @@
  * objects as parts. A resumable session (gcs_resumable.c) takes one stream. All names of ours are
  * in `.ckptfs/tmp/` below the store's prefix:
  *
- *      m-ID-KEY        what a multipart upload is to become; KEY with its '/' encoded
+ *      m-ID-KEY        what a multipart upload is to become; KEY with its '/' encoded, or
+ *      m-ID            where that is too long
  *      c-ID            says that there is a composed upload, for what key, with what metadata
  *      c-ID/00017      its part 17
  *
@@ -76,24 +77,46 @@ int gcs_tmp_name(struct buf *name, const struct store_kind *k, const char *rest)
         return buf_adds(name, rest);
 }
 
-int gcs_upload_name(struct buf *name, const struct store_kind *k, const char *id, const char *key)
-{
-        size_t n = strcspn(id, ".");
-
-        gcs_tmp_name(name, k, "");
-        buf_add(name, id, n);
-        if (gcs_composed(id))
-                return name->failed ? -ENOMEM : 0;
-        buf_addc(name, '-');
-        return uri_encode(name, key + strlen(k->prefix), false);
-}
-
 /* The name without all that is before ours, NULL for what is not below GCS_TMP. */
 static const char *behind_tmp(const struct store_kind *k, const char *name)
 {
         size_t n = strlen(k->prefix), tmp = strlen(GCS_TMP);
         bool below = !strncmp(name, k->prefix, n) && !strncmp(name + n, GCS_TMP, tmp);
         return below ? name + n + tmp : NULL;
+}
+
+/* Whether an object may have the name, which has the key as its last component. */
+static bool name_fits(const char *name, bool folders)
+{
+        const char *base = strrchr(name, '/') + 1;
+
+        return strlen(name) <= STORE_KEY_MAX && (!folders || strlen(base) <= GCS_FOLDER_NAME_MAX);
+}
+
+/* The name with the key, `n` bytes of the id being ours. */
+static int add_full_name(struct buf *name, const struct store_kind *k, const char *id, size_t n,
+                         const char *key)
+{
+        gcs_tmp_name(name, k, "");
+        buf_add(name, id, n);
+        buf_addc(name, '-');
+        return uri_encode(name, key + strlen(k->prefix), false);
+}
+
+int gcs_upload_name(struct buf *name, const struct store_kind *k, const char *id, const char *key)
+{
+        CLEANUP(buf_release) struct buf full = BUF_INIT;
+        size_t n = strcspn(id, ".");
+
+        if (behind_tmp(k, key)) /* found there: nothing tells for what */
+                return buf_adds(name, key);
+        if (add_full_name(&full, k, id, n, key))
+                return -ENOMEM;
+        /* Whether the bucket has folders is not asked: it may be known later. */
+        if (!gcs_composed(id) && name_fits(full.p, gcs_streamed(id)))
+                return buf_adds(name, full.p);
+        gcs_tmp_name(name, k, "");
+        return buf_add(name, id, n);
 }
 
 bool gcs_is_piece(const struct store_kind *k, const char *name, const char *id)
@@ -108,12 +131,17 @@ int gcs_unparsed_name(const struct store_kind *k, const char *name, struct buf *
         buf_reset(id);
         buf_reset(key);
         name = behind_tmp(k, name);
-        const char *encoded = name ? behind_id(name) : NULL;
-        if (!encoded || *encoded != '-' || !encoded[1])
+        const char *encoded = name && !gcs_composed(name) ? behind_id(name) : NULL;
+        bool told = encoded && *encoded == '-' && encoded[1];
+        if (!encoded || (*encoded && !told))
                 return -EINVAL;
         buf_add(id, name, (size_t)(encoded - name));
         buf_adds(id, ".");
         buf_adds(key, k->prefix);
+        if (!told) {
+                buf_adds(key, GCS_TMP);
+                return buf_adds(key, name) || id->failed ? -ENOMEM : 0;
+        }
         size_t at = key->len;
         if (buf_adds(key, encoded + 1) || id->failed)
                 return -ENOMEM;
@@ -131,28 +159,21 @@ int gcs_add_key(struct op *op, const char *name)
 
 /* --- beginning --- */
 
-/* Whether an object may have that name of ours, which has the key as its last component. */
-static bool name_fits(const struct store_kind *k, const char *name)
-{
-        bool folders = __atomic_load_n(&k->folders, __ATOMIC_RELAXED);
-        const char *base = strrchr(name, '/') + 1;
-
-        return strlen(name) <= STORE_KEY_MAX && (!folders || strlen(base) <= GCS_FOLDER_NAME_MAX);
-}
-
 /* Leaves the beginning of the id in op->marker. */
 static int choose(struct store_kind *k, struct op *op)
 {
         CLEANUP(buf_release) struct buf name = BUF_INIT;
+        bool folders = __atomic_load_n(&k->folders, __ATOMIC_RELAXED);
         uint64_t chance = 0;
         char id[32];
 
         if (getrandom(&chance, sizeof chance, 0) != sizeof chance)
                 return -EIO;
         snprintf(id, sizeof id, "m-%016" PRIx64, chance);
-        if (gcs_upload_name(&name, k, id, op->key))
+        if (add_full_name(&name, k, id, strlen(id), op->key))
                 return -ENOMEM;
-        if (op->copying || k->upload == STORE_UPLOAD_COMPOSE || !name_fits(k, name.p) ||
+        if (op->copying || k->upload == STORE_UPLOAD_COMPOSE ||
+            (!k->keys && !name_fits(name.p, folders)) ||
             (op->meta && !gcs_meta_fits_headers(op->meta)) ||
             __atomic_load_n(&k->no_multipart, __ATOMIC_RELAXED))
                 *id = 'c';

@@ -15,7 +15,8 @@ int gcs_tmp_name(struct buf *name, const struct store_kind *k, const char *rest)
 /* The object of ours that stands for the upload. */
 int gcs_upload_name(struct buf *name, const struct store_kind *k, const char *id, const char *key);
 /* The other way round for a multipart upload, its id without that of the server: 0, -ENOMEM, or
- * -EINVAL for what is not the name of one. */
+ * -EINVAL for what is not the name of one. Where the name has no room for the key, it is told
+ * instead, and leads back to itself. */
 int gcs_unparsed_name(const struct store_kind *k, const char *name, struct buf *id,
                       struct buf *key);
 /* Whether the name is that of a piece of the composed upload. */
