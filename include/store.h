@@ -121,9 +121,6 @@ struct store_config {
         unsigned rest_ms;               /* connections unused for so long are closed; 0: 30000 */
 };
 
-/* The header of S3 that copies without metadata lose. */
-#define STORE_META_REDIRECT ":x-amz-website-redirect-location"
-
 /* User metadata: pairs "name\0value\0". A name that begins with ':' is one of a few headers of the
  * object itself (":content-type"), which a head may tell and a put or copy hands on. */
 struct store_meta {

@@ -4,7 +4,7 @@
 # and are the same on every mount.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 38
+plan 39
 start_store
 mount_ckptfs
 all() { (cd "$mnt" && find . -mindepth 1 -printf '%M %U %G %s %y %p\n' | LC_ALL=C sort -k6); }
@@ -81,6 +81,14 @@ redirect=":x-amz-website-redirect-location=/elsewhere"
 objects mark foreign mode=33188 color=blue :content-type=text/x-odd ${expires:+"$expires" "$redirect"}
 others() { objects meta "$1" | grep -E 'color|content-type|expires|redirect' | xargs; }
 others="color=blue :content-type=text/x-odd${expires:+ $expires $redirect}"
+# Only a head tells of the last, which no copy has by itself.
+mkdir "$mnt/others"
+printf x | store_put others/foreign
+objects mark others/foreign color=blue ${redirect:+"$redirect"}
+mv "$mnt/others" "$mnt/moved"
+# promise: attrs.metadata
+expect_eq "color=blue${redirect:+ $redirect}" "$(others moved/foreign)" \
+	"a rename of a directory leaves other metadata of its files alone"
 printf below | store_put implicit/below
 expect_eq "644 0 755" "$(cd "$mnt" && stat -c '%a' plain) $(stat -c %u "$mnt/plain") $(stat -c %a "$mnt/implicit")" \
 	"an object that carries no attributes has the defaults"

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/mount.sh"
 . "$srcdir/tests/lib/sim.sh"
 need_fuse
-plan 17
+plan 23
 CKPTFS_TEST_BUCKET=bkt
 head -c 12000000 /dev/urandom >"$tmp/data"
 sim_start --data "$tmp/objects"
@@ -35,6 +35,29 @@ echo more >>"$mnt/ours"
 expect_eq "INTELLIGENT_TIERING:2:true" "$(of ours)" "a file of others has class and tags when it is written anew"
 umount_ckptfs
 
+# Without options: the class is that of the object, which a copy is told.
+put() { req PUT "/bkt/$1" -d x -H "x-amz-storage-class: $2" -H 'x-amz-tagging: a=b' >/dev/null; }
+mount_ckptfs attr_ttl=0
+mkdir "$mnt/dir"
+put file STANDARD_IA
+put dir/below GLACIER_IR
+mv "$mnt/file" "$mnt/dir/file"
+expect_eq "STANDARD_IA:1:" "$(of dir/file)" "a file of others keeps its class when it is renamed"
+mv "$mnt/dir" "$mnt/there"
+expect_eq "STANDARD_IA:1: GLACIER_IR:1:" "$(of there/file) $(of there/below)" \
+	"files of others keep their classes when their directory is renamed"
+chmod 600 "$mnt/there/file"
+expect_eq "STANDARD_IA:1:" "$(of there/file)" "a file of others keeps its class with other attributes"
+echo more >>"$mnt/there/file"
+expect_eq "STANDARD_IA::" "$(of there/file)" "a file of others keeps its class when it is written"
+# Such a file could be read, since it was restored; a copy in its class could not.
+put cold GLACIER
+put frozen DEEP_ARCHIVE
+mv "$mnt/cold" "$mnt/warm"
+chmod 600 "$mnt/frozen"
+expect_eq ":1: :1:" "$(of warm) $(of frozen)" "what was restored from an archive can still be read when it was changed"
+umount_ckptfs
+
 refused() { "$builddir/ckptctl" uploads list -o "endpoint=$url,$2" "s3://${3:-bkt}" 2>&1 | grep -c "$1"; }
 expect_eq 1 "$(refused 'give one that can' storage_class=DEEP_ARCHIVE)" "a class that cannot be read back is refused"
 expect_eq 1 "$(refused 'give at most 10' 'tags=a=b&&c=d')" "tags that are no tags are refused"
@@ -48,7 +71,7 @@ sim_start --null --faults "$tmp/rules"
 CKPTFS_TEST_ENDPOINT=$url
 head -c 600M /dev/zero | req PUT /bkt/source -T - >/dev/null
 for object in big secret; do
-	req POST "/bkt/$object?uploads" -H 'x-amz-tagging: a=b&c=d&e=f' >/dev/null
+	req POST "/bkt/$object?uploads" -H 'x-amz-tagging: a=b&c=d&e=f' -H 'x-amz-storage-class: STANDARD_IA' >/dev/null
 	upload=$(element UploadId)
 	req PUT "/bkt/$object?partNumber=1&uploadId=$upload" -d '' -H 'x-amz-copy-source: /bkt/source' >/dev/null
 	echo "1 $(element ETag)" | part_list >"$tmp/list"
@@ -56,9 +79,9 @@ for object in big secret; do
 done
 mount_ckptfs tags=team=ml
 mv "$mnt/big" "$mnt/moved"
-expect_eq ":3:" "$(of moved)" "a file that is renamed in parts keeps its tags"
+expect_eq "STANDARD_IA:3:" "$(of moved)" "a file that is renamed in parts keeps its class and its tags"
 expect_log 'the tags of secret cannot be read .*allow s3:GetObjectTagging'
 mv "$mnt/secret" "$mnt/known"
-expect_eq "::" "$(of known)" "a file whose tags cannot be read is renamed without"
+expect_eq "STANDARD_IA::" "$(of known)" "a file whose tags cannot be read is renamed without"
 expect_eq 2 "$(served GetObjectTagging)" "the store is asked for tags when it copies in parts"
 umount_ckptfs

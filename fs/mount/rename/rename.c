@@ -219,19 +219,6 @@ static void rename_unpublished(struct rename *r)
 
 /* --- a file's object --- */
 
-/* The copy is told its metadata where some would not come by themselves. */
-static int copy_object(struct rename *r, const struct store_cond *cond)
-{
-        struct store_meta meta;
-
-        tree_lock(r->m->tree);
-        bool tells = !r->replaced && attr_is_lost_in_copies(&r->n->attr) && !r->n->attr.partial &&
-                     !attr_to_meta(&r->n->attr, &meta);
-        tree_unlock(r->m->tree);
-        return store_copy(r->m->store, r->from_key, r->etag, r->to_key, tells ? &meta : NULL, cond,
-                          object_has_new_name, r);
-}
-
 static void rename_object(struct rename *r)
 {
         struct store *s = r->m->store;
@@ -244,7 +231,8 @@ static void rename_object(struct rename *r)
                 err = store_rename(s, r->from_key, r->etag, r->to_key, &cond, object_has_new_name,
                                    r);
         else
-                err = copy_object(r, &cond);
+                err = store_copy(s, r->from_key, r->etag, r->to_key, NULL, &cond,
+                                 object_has_new_name, r);
         if (err)
                 rename_end(r, err);
 }

@@ -229,14 +229,6 @@ int attr_to_meta_early(const struct attr *a, struct store_meta *m)
         return attr_to_meta(&early, m);
 }
 
-bool attr_is_lost_in_copies(const struct attr *a)
-{
-        for (size_t i = 0; a->more && i < a->more->n; i++)
-                if (a->more->v[i].foreign && !strcmp(a->more->v[i].name, STORE_META_REDIRECT))
-                        return true;
-        return false;
-}
-
 enum { TIMES = ATTR_MTIME | ATTR_CTIME };
 
 void attr_touch(struct attr *a, int64_t now_ns, uid_t uid)

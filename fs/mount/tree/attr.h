@@ -62,8 +62,6 @@ int attr_to_meta(const struct attr *a, struct store_meta *m);
 /* The same for an upload that begins before its last byte is known: without the times that writing
  * still moves. */
 int attr_to_meta_early(const struct attr *a, struct store_meta *m);
-/* Whether a copy inside the store that is given no metadata would lack some of these. */
-bool attr_is_lost_in_copies(const struct attr *a);
 
 /* The file was written or cut at `now_ns`, by `uid`: moves its times, and takes set-id bits from
  * what somebody else than root wrote. */

@@ -14,7 +14,7 @@ static bool is_header(const char *name)
         static const char *const headers[] = {
                 ":content-type",        ":cache-control",      ":content-disposition",
                 ":content-encoding",    ":content-language",   ":expires",
-                ":x-amz-storage-class", ":x-goog-custom-time", STORE_META_REDIRECT,
+                ":x-amz-storage-class", ":x-goog-custom-time", ":x-amz-website-redirect-location",
         };
         for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
                 if (!strcmp(name, headers[i]))

@@ -15,6 +15,9 @@
 
 #define S3_EXPRESS_SUFFIX "--x-s3"
 #define S3_COPY_SOURCE    "x-amz-copy-source"
+/* In metadata they begin with a ':'. */
+#define S3_CLASS    "x-amz-storage-class"
+#define S3_REDIRECT "x-amz-website-redirect-location"
 
 /* s3_minds.c: headers, most of them conditions, that not every server honors, and what is known of
  * the server. */
@@ -101,8 +104,9 @@ bool s3_is_account(const char *text);
  * in `why`. Adds the headers that they ask for. */
 int s3_options_open(struct store_kind *k, const struct store_config *cfg, char *why, size_t nwhy);
 void s3_options_close(struct store_kind *k);
-/* Whether they ask for the storage class of what op makes. */
-bool s3_sets_class(const struct store_kind *k, const struct op *op);
+/* Whether what op makes is given the storage class that its source or its metadata tell: not if the
+ * options ask for another, and not if it could not be read then. */
+bool s3_hands_class_on(const struct store_kind *k, const struct op *op, const char *class);
 void s3_option_headers(const struct store_kind *k, const struct op *op, struct s3_msg *m);
 /* The ETags of what is written are no MD5 sums. */
 bool s3_opaque_etags(const struct store_kind *k);

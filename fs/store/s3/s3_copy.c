@@ -12,7 +12,11 @@
  *
  * The vendor's server answers a copy of some GiB after minutes. One of more than COPY_MAX bytes is
  * copied in parts instead. The size is asked for first where the ETag does not tell that the object
- * was written by one request, as large ones are not. */
+ * was written by one request, as large ones are not.
+ *
+ * A copy that is given no metadata gets those of its source from the store, but for the storage
+ * class and the redirect of a website: a head of the source tells them, and the copy is asked for
+ * with them. Directory buckets have neither. */
 #include "store/s3/s3.h"
 
 #include <errno.h>
@@ -31,7 +35,7 @@
 /* op->stage, beside S3_VERIFY. */
 enum {
         COPY_BEGIN,
-        COPY_SIZE = S3_VERIFY + 1, /* a head of the source, before the copy */
+        COPY_HEAD = S3_VERIFY + 1, /* of the source, before the copy */
         COPY_LOOK,                 /* a head of the target, before the copy */
         COPY_LOOK_AGAIN,           /* the same before a copy that is sent again */
         COPY_SEND,                 /* with the condition on the target */
@@ -55,6 +59,12 @@ static bool may_be_large(const struct store_kind *k, const struct op *op)
         return !op->src_match || k->session || etag_parts(op->src_match);
 }
 
+/* Whether the copy is to have what the store does not copy with the metadata. */
+static bool completes_meta(const struct store_kind *k, const struct op *op)
+{
+        return !op->meta && !k->session;
+}
+
 /* Whether the copy has a condition on its target. A change of metadata has one on its source, which
  * is the same object and which every server honors. */
 static bool has_condition(const struct op *op)
@@ -74,6 +84,18 @@ static int first_stage(const struct store_kind *k, const struct op *op)
         return s3_minds(k, S3_COPY_IF) == S3_IGNORES ? COPY_PLAIN : COPY_SEND;
 }
 
+/* op->expect is the source. */
+static void headers_not_copied(const struct store_kind *k, const struct op *op, struct s3_msg *m)
+{
+        const char *class = store_meta_get(&op->expect.meta, ":" S3_CLASS);
+        const char *redirect = store_meta_get(&op->expect.meta, ":" S3_REDIRECT);
+
+        if (class && s3_hands_class_on(k, op, class))
+                s3_header(m, S3_CLASS, class);
+        if (redirect)
+                s3_header(m, S3_REDIRECT, redirect);
+}
+
 static int send_copy(struct store_kind *k, struct op *op)
 {
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_PUT, op->key);
@@ -88,6 +110,8 @@ static int send_copy(struct store_kind *k, struct op *op)
         if (op->stage == COPY_PROBE)
                 s3_header(&m, "If-Match", S3_NO_VERSION);
         s3_header(&m, "x-amz-metadata-directive", op->meta ? "REPLACE" : "COPY");
+        if (completes_meta(k, op))
+                headers_not_copied(k, op, &m);
         op->rq.once = op->stage != COPY_SEND && has_condition(op);
         return s3_send(k, op, &m);
 }
@@ -95,12 +119,13 @@ static int send_copy(struct store_kind *k, struct op *op)
 int s3_copy_build(struct store_kind *k, struct op *op)
 {
         if (op->stage == COPY_BEGIN)
-                op->stage = may_be_large(k, op) ? COPY_SIZE : first_stage(k, op);
+                op->stage = may_be_large(k, op) || completes_meta(k, op) ? COPY_HEAD
+                                                                         : first_stage(k, op);
         bool guarded = op->stage == COPY_SEND || !has_condition(op);
         if (op->stage >= COPY_SEND && op->stage <= COPY_REFUSED && op->maybe_done && !guarded)
                 op->stage = COPY_LOOK_AGAIN;
         switch (op->stage) {
-        case COPY_SIZE:
+        case COPY_HEAD:
         case COPY_WHICH:
         case COPY_PROBED:
         case COPY_SOURCE:
@@ -134,7 +159,7 @@ static int go_on(struct op *op, int stage)
         return OP_AGAIN;
 }
 
-static int sized(struct store_kind *k, struct op *op)
+static int headed(struct store_kind *k, struct op *op)
 {
         int err = read_source(k, op);
         if (err)
@@ -270,8 +295,8 @@ static int copied_if(struct store_kind *k, struct op *op)
 int s3_copy_parse(struct store_kind *k, struct op *op)
 {
         switch (op->stage) {
-        case COPY_SIZE:
-                return sized(k, op);
+        case COPY_HEAD:
+                return headed(k, op);
         case COPY_LOOK:
         case COPY_LOOK_AGAIN:
                 return looked(k, op);
@@ -308,8 +333,8 @@ int s3_set_meta_build(struct store_kind *k, struct op *op)
 
 int s3_set_meta_parse(struct store_kind *k, struct op *op)
 {
-        if (op->stage == COPY_SIZE)
-                return sized(k, op);
+        if (op->stage == COPY_HEAD)
+                return headed(k, op);
         if (op->stage == S3_VERIFY)
                 return s3_verify_parse(k, op, same_meta);
         int err = copied_if(k, op);

@@ -41,6 +41,12 @@ static bool are_tags(const char *text)
         return n <= TAGS_MAX;
 }
 
+/* Objects of these classes cannot be read until they are restored. */
+static bool is_archive(const char *class)
+{
+        return !strcmp(class, "GLACIER") || !strcmp(class, "DEEP_ARCHIVE");
+}
+
 /* Directory buckets have one class, and no tags. */
 static int open_storage(struct store_kind *k, const struct store_config *cfg, char *why,
                         size_t nwhy)
@@ -48,8 +54,8 @@ static int open_storage(struct store_kind *k, const struct store_config *cfg, ch
         const char *class = cfg->storage_class;
         bool directory = s3_is_express(k->bucket);
 
-        if (given(class) && (!strcmp(class, "GLACIER") || !strcmp(class, "DEEP_ARCHIVE") ||
-                             class[strspn(class, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")])) {
+        if (given(class) &&
+            (is_archive(class) || class[strspn(class, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")])) {
                 snprintf(why, nwhy,
                          "storage_class %s cannot be read back: give one that can, as GLACIER_IR",
                          class);
@@ -162,14 +168,20 @@ static void customer_key(const struct store_kind *k, struct s3_msg *m, bool of_s
         s3_header(m, names[of_source][2], k->sse_c.digest);
 }
 
-bool s3_sets_class(const struct store_kind *k, const struct op *op)
+/* Whether the options ask for the storage class of what op makes. */
+static bool sets_class(const struct store_kind *k, const struct op *op)
 {
         bool writes = op->verb == OP_PUT || op->verb == OP_UPLOAD_CREATE || op->verb == OP_COPY;
         /* The object keeps the class that it is known to have; STANDARD is not told. */
-        bool unknown = op->verb == OP_SET_META && op->meta &&
-                       !store_meta_get(op->meta, ":x-amz-storage-class");
+        const char *class = op->meta ? store_meta_get(op->meta, ":" S3_CLASS) : NULL;
+        bool unknown = op->verb == OP_SET_META && op->meta && (!class || is_archive(class));
 
         return k->storage_class && (writes || unknown);
+}
+
+bool s3_hands_class_on(const struct store_kind *k, const struct op *op, const char *class)
+{
+        return !sets_class(k, op) && !is_archive(class);
 }
 
 void s3_option_headers(const struct store_kind *k, const struct op *op, struct s3_msg *m)
@@ -190,8 +202,8 @@ void s3_option_headers(const struct store_kind *k, const struct op *op, struct s
                 s3_header(m, "x-amz-expected-bucket-owner", k->bucket_owner);
         if (k->bucket_owner && copies)
                 s3_header(m, "x-amz-source-expected-bucket-owner", k->bucket_owner);
-        if (begins && s3_sets_class(k, op))
-                s3_header(m, "x-amz-storage-class", k->storage_class);
+        if (begins && sets_class(k, op))
+                s3_header(m, S3_CLASS, k->storage_class);
         const char *tags = op->src ? op->tags : k->tags; /* a copy has those of its source */
         if (begins && !copies_all && tags)
                 s3_header(m, "x-amz-tagging", tags);

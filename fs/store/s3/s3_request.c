@@ -222,16 +222,20 @@ static const char *keep(struct s3_msg *m, const char *a, const char *b)
         return m->names.p + at;
 }
 
-static int meta_headers(struct s3_msg *m, const struct store_meta *meta, bool other_class)
+int s3_meta_headers(const struct store_kind *k, struct s3_msg *m, const struct op *op)
 {
+        const struct store_meta *meta = op->meta;
         static const char prefix[] = "x-amz-meta-";
         const size_t most = m->nheader + OP_META_HEADERS_MAX;
+
+        if (!meta)
+                return 0;
         if (buf_grow(&m->names, STORE_META_MAX + OP_META_HEADERS_MAX * sizeof prefix))
                 return -ENOMEM;
         for (size_t at = 0; at < meta->len;) {
                 const char *name = meta->buf + at, *value = name + strlen(name) + 1;
                 at += strlen(name) + strlen(value) + 2;
-                if (other_class && !strcmp(name, ":x-amz-storage-class"))
+                if (!strcmp(name, ":" S3_CLASS) && !s3_hands_class_on(k, op, value))
                         continue;
                 if (m->nheader == most)
                         return -EINVAL;
@@ -247,11 +251,6 @@ int s3_put_headers(const struct store_kind *k, struct s3_msg *m, const struct op
         if (op->if_match)
                 s3_header(m, "If-Match", op->if_match);
         return s3_meta_headers(k, m, op);
-}
-
-int s3_meta_headers(const struct store_kind *k, struct s3_msg *m, const struct op *op)
-{
-        return op->meta ? meta_headers(m, op->meta, s3_sets_class(k, op)) : 0;
 }
 
 int s3_copy_source(struct store_kind *k, struct s3_msg *m, const struct op *op, struct buf *text)
