@@ -7,10 +7,10 @@
 #                                                gsrename clients overhead blocked restore
 #
 # Everything runs against storesim on loopback. CKPTFS_SPEED_SIZE (8GiB) is the size of a file and CKPTFS_SPEED_RUNS (3)
-# how often each figure is taken; CKPTFS_SPEED_PEERS names fewer peers, CKPTFS_SPEED_MANY (10000) how many objects small and
-# rename have, a tenth of those of find and list. Systems alternate within a run, with what the machine can do at best where the
-# table has a limit, and the median counts. Results go to
-# quickstart.out/ (or $CKPTFS_OUT): speed.tsv has every single figure, speed.txt the table. A row that fails is named with
+# how often each figure is taken; CKPTFS_SPEED_PEERS names fewer peers, CKPTFS_SPEED_MANY (10000) how many objects rename
+# has, a tenth of those of find and list, and five times those of small. Systems alternate within a run, with what the
+# machine can do at best where the table has a limit, and the median counts. Results go to quickstart.out/ (or
+# $CKPTFS_OUT): speed.tsv has every single figure, speed.txt the table. A row that fails is named with
 # its reason, the others go on, and the exit status is 1.
 set -euo pipefail
 
@@ -325,25 +325,31 @@ row_firstbyte() {
 	stop_store
 }
 
-row_list() {
-	start_store --null
+# beside_libstore FIGURE LINE SCENARIO KEY=VALUE...: what a line of the scenario says of the mount over libstore
+beside_libstore() {
+	local figure=$1 line=$2
+	shift 2
+	"$b/ckptbench" "$@" mount.path="$tmp/mnt" s3.uri=s3://speed s3.endpoint="$url" out="$tmp/beside" \
+		>"$tmp/beside.txt" 2>&1 || die "$(reason "$tmp/beside.txt")"
+	record "$figure" ckptfs "$(sed -n "s/^$line over libstore: *\\([0-9.]*\\)/\\1/p" "$tmp/beside.txt")"
+}
+# many_listed SUFFIX [STORE-OPTION...], many_small SUFFIX [STORE-OPTION...]
+many_listed() {
+	start_store --null "${@:2}"
 	mount_system ckptfs listed_attrs=assume
-	"$b/ckptbench" list objects=$((many * 10)) mount.path="$tmp/mnt" s3.uri=s3://speed s3.endpoint="$url" \
-		out="$tmp/ls" >"$tmp/ls.txt" 2>&1 || die "$(reason "$tmp/ls.txt")"
-	record "ls over libstore" ckptfs "$(sed -n 's/^ls -l over libstore: *\([0-9.]*\)/\1/p' "$tmp/ls.txt")"
+	beside_libstore "ls over libstore$1" "ls -l" list objects=$((many * 10))
 	unmount
 	stop_store
 }
-
-row_small() {
-	start_store --null
+many_small() {
+	start_store --null "${@:2}"
 	mount_system ckptfs
-	"$b/ckptbench" small objects="$many" epochs="$runs" mount.path="$tmp/mnt" s3.uri=s3://speed s3.endpoint="$url" \
-		out="$tmp/small" >"$tmp/small.txt" 2>&1 || die "$(reason "$tmp/small.txt")"
-	record "small over libstore" ckptfs "$(sed -n 's/^rate over libstore: *\([0-9.]*\)/\1/p' "$tmp/small.txt")"
+	beside_libstore "small over libstore$1" rate small objects=$((many / 5)) epochs="$runs"
 	unmount
 	stop_store
 }
+row_list() { many_listed ""; many_listed ", 20 ms" --ttfb 20ms; }
+row_small() { many_small ""; many_small ", 20 ms" --ttfb 20ms; }
 
 elapsed() { awk "BEGIN { printf \"%.6f\", $(now) - $1 }"; }
 # files DIR N: makes N empty files, many at once
