@@ -4,7 +4,7 @@
 # rename stays.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-if [ -n "${CKPTFS_TEST_KEYS:-}" ]; then plan 25; else plan 27; fi
+if [ -n "${CKPTFS_TEST_KEYS:-}" ]; then plan 25; else plan 33; fi
 start_store
 mount_ckptfs attr_ttl=0 part_size=5M
 
@@ -14,7 +14,7 @@ between() {
 	shift 2
 	printf mine | store_put old
 	expect_eq 4 "$(fdo size "$mnt/old")" "a file is to be renamed"
-	set_faults rename_copied_late
+	set_faults "${fault:-rename_copied_late}"
 	# shellcheck disable=SC2086 # two words, or one
 	fdo ${rename:-rename} "$mnt/old" "$mnt/new" >"$tmp/said" &
 	renames=$!
@@ -43,6 +43,22 @@ rm "$mnt/new"
 if [ -n "${CKPTFS_TEST_KEYS:-}" ]; then
 	rename="rename2 n"
 	between "a rename that replaces nothing takes its copy back" "ENOENT" objects rm old
+else
+	# The reply to the copy is lost, and another host changes the old name before the copy is sent again.
+	printf first >"$mnt/learn"
+	expect_eq ok "$(fdo rename2 n "$mnt/learn" "$mnt/learned")" "a rename that replaces nothing finds out what the store honors"
+	rm "$mnt/learned"
+	fault=$tmp/lost.json rename="rename2 n"
+	cat >"$fault" <<-END
+		[{"op": "CopyObject", "key": "new", "times": 1, "do": "reset_after"},
+		{"op": "CopyObject", "key": "new", "times": 4, "do": "status"}]
+	END
+	# promise: rename.noreplace
+	between "the reply is lost, the file overwritten" "ok new old" put theirs
+	expect_eq "theirs mine theirs mine" "$(content)" "each name has its file"
+	objects rm new
+	between "the reply is lost, the file taken away: the copy goes again" "ENOENT" objects rm old
+	fault=''
 fi
 
 # The same of an upload that goes through the name it was begun with.

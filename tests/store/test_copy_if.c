@@ -21,6 +21,7 @@ struct server {
         enum mind mind;
         const char *source, *target; /* ETags; NULL: there is none */
         unsigned lose;               /* the reply to the copy of that number is lost */
+        const char *then;            /* the source after that, "": none; NULL: the same */
         unsigned taken;              /* after the look of that number another host has the target */
         unsigned conflicts;          /* the first so many copies meet another change */
         unsigned looks, asks, copies;
@@ -86,10 +87,13 @@ static void answer(void *arg, struct fake_req *rq)
                 return;
         }
         sv->target = sv->source;
-        if (sv->copies == sv->lose)
+        if (sv->copies == sv->lose) {
+                if (sv->then)
+                        sv->source = *sv->then ? sv->then : NULL;
                 fake_reset(rq);
-        else
+        } else {
                 fake_reply(rq, 200, "", done, sizeof done - 1);
+        }
 }
 
 static int copy(struct store *s, const struct store_cond *cond)
@@ -134,6 +138,11 @@ static const struct {
         {SERVER(HONORS, NULL, .lose = 2), &absent, 0, "\"v1\"", 2, 3, true},
         {SERVER(IGNORES, NULL, .lose = 1), &absent, 0, "\"v1\"", 3, 1, false},
         {SERVER(REFUSES, NULL, .lose = 2), &absent, 0, "\"v1\"", 3, 2, false},
+        /* and another host changes the source before the store is asked again */
+        {SERVER(HONORS, NULL, .lose = 2, .then = "\"v2\""), &absent, 0, "\"v1\"", 2, 3, true},
+        {SERVER(HONORS, NULL, .lose = 2, .then = ""), &absent, 0, "\"v1\"", 2, 3, true},
+        {SERVER(IGNORES, NULL, .lose = 1, .then = "\"v2\""), &absent, 0, "\"v1\"", 3, 1, false},
+        {SERVER(HONORS, "\"old\"", .lose = 2, .then = "\"v2\""), &old, 0, "\"v1\"", 2, 3, true},
 };
 
 START_TEST(a_copy_finds_out_what_the_server_honors)

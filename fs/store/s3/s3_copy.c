@@ -12,7 +12,9 @@
  *
  * The vendor's server answers a copy of some GiB after minutes. One of more than COPY_MAX bytes is
  * copied in parts instead. The size is asked for first where the ETag does not tell that the object
- * was written by one request, as large ones are not.
+ * was written by one request, as large ones are not. A copy to a name that must not be there asks,
+ * too: when its reply is lost, and another host changes the source before the copy is sent again,
+ * nothing else would tell that what has the name is the copy.
  *
  * A copy that is given no metadata gets those of its source from the store, but for the storage
  * class and the redirect of a website: a head of the source tells them, and the copy is asked for
@@ -63,6 +65,12 @@ static bool may_be_large(const struct store_kind *k, const struct op *op)
 static bool completes_meta(const struct store_kind *k, const struct op *op)
 {
         return !op->meta && !k->session;
+}
+
+static bool asks_first(const struct store_kind *k, const struct op *op)
+{
+        return may_be_large(k, op) || completes_meta(k, op) ||
+               (op->verb == OP_COPY && op->if_absent);
 }
 
 /* Whether the copy has a condition on its target. A change of metadata has one on its source, which
@@ -119,8 +127,7 @@ static int send_copy(struct store_kind *k, struct op *op)
 int s3_copy_build(struct store_kind *k, struct op *op)
 {
         if (op->stage == COPY_BEGIN)
-                op->stage = may_be_large(k, op) || completes_meta(k, op) ? COPY_HEAD
-                                                                         : first_stage(k, op);
+                op->stage = asks_first(k, op) ? COPY_HEAD : first_stage(k, op);
         bool guarded = op->stage == COPY_SEND || !has_condition(op);
         if (op->stage >= COPY_SEND && op->stage <= COPY_REFUSED && op->maybe_done && !guarded)
                 op->stage = COPY_LOOK_AGAIN;
@@ -192,7 +199,8 @@ static int sourced(struct store_kind *k, struct op *op)
         return err ? op->verify_err : s3_verify_begin(op, op->verify_err);
 }
 
-/* A condition that does not hold may be due to a try whose reply was lost. */
+/* A condition that does not hold, or a source that is gone, may be due to a try whose reply was
+ * lost. */
 static int lost(struct op *op, int err)
 {
         if (*op->expect.etag)
@@ -311,7 +319,7 @@ int s3_copy_parse(struct store_kind *k, struct op *op)
                 break;
         }
         int err = copied_if(k, op);
-        if (may_be_ours(op, err))
+        if (may_be_ours(op, err) || (op->maybe_done && err == -ENOENT && *op->expect.etag))
                 return lost(op, err);
         bool unclear = err == -EEXIST || err == -ESTALE || err == -ENOENT;
         if (has_condition(op) && unclear && !op->of_source)
