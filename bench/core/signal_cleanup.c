@@ -14,12 +14,12 @@
 
 #include "base/banned.h"
 
-enum { MAX_THINGS = 4096, NAP_MS = 50 };
+enum { NAP_MS = 50 };
 
 static struct {
         struct mutex mtx; /* guards the two lists */
-        char *path[MAX_THINGS];
-        size_t npath;
+        char **path;      /* as many as a job has files */
+        size_t npath, room;
         pid_t child[1024];
         size_t nchild;
         bool signal_came; /* atomic */
@@ -90,16 +90,27 @@ void signal_child_mask(sigset_t *set)
         sigdelset(set, SIGHUP);
 }
 
+static int add_path_locked(const char *path) REQUIRES(&cleanup.mtx)
+{
+        if (cleanup.npath == cleanup.room) {
+                size_t room = cleanup.room ? 2 * cleanup.room : 64;
+                char **more = reallocarray(cleanup.path, room, sizeof *more);
+                if (!more)
+                        return -ENOMEM;
+                cleanup.path = more;
+                cleanup.room = room;
+        }
+        cleanup.path[cleanup.npath] = strdup(path);
+        if (!cleanup.path[cleanup.npath])
+                return -ENOMEM;
+        cleanup.npath++;
+        return 0;
+}
+
 int cleanup_add_path(const char *path)
 {
-        int err = 0;
         mutex_lock(&cleanup.mtx);
-        if (signal_came())
-                err = -ECANCELED;
-        else if (cleanup.npath == MAX_THINGS || !(cleanup.path[cleanup.npath] = strdup(path)))
-                err = -ENOMEM;
-        else
-                cleanup.npath++;
+        int err = signal_came() ? -ECANCELED : add_path_locked(path);
         mutex_unlock(&cleanup.mtx);
         return err;
 }

@@ -134,6 +134,8 @@ static int posix_start(const struct keys *k, const char *storage, const char *di
         p->threads = disk ? (size_t)k->disk_threads : 1;
         int n = snprintf(p->dir, sizeof p->dir, "%s/%s", top, dir);
         err = n >= (int)sizeof p->dir ? -ENAMETOOLONG : *dir ? cleanup_add_path(p->dir) : 0;
+        if (err == -ECANCELED && !access(p->dir, F_OK))
+                err = 0; /* what is there can be removed, also after a signal */
         p->top = strlen(top);
         if (!err && !rank)
                 say_made(top);

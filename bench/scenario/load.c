@@ -336,9 +336,9 @@ static int prepare(struct load_job *j)
         timed_init(&j->timed, c, j->k, j->k->storage);
         int err = j->storage->ops->start(j->k, j->storage->name, j->k->suffix, c->rank,
                                          &j->timed.io, why, sizeof why);
-        if (err)
+        if (err && err != -ECANCELED)
                 run_error(j->run, "%s", why);
-        else
+        if (!err)
                 err = read_index(j);
         err = coll_agree(c, err);
         if (err)

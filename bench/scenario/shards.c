@@ -163,7 +163,7 @@ static int prepare(struct shards *s)
         }
         err = s->storage->ops->start(s->k, s->k->storage, s->dir, r->coll->rank, &s->timed.io, why,
                                      sizeof why);
-        if (err)
+        if (err && err != -ECANCELED)
                 run_error(r, "%s", why);
         return coll_agree(r->coll, err);
 }
@@ -308,7 +308,8 @@ static int shards_job(const struct run *r, const struct keys *k, struct json *jo
                 err = warm_up(&s);
         for (size_t e = 0; e < k->epochs && !err; e++)
                 err = run_epoch(&s, e);
-        if (err && k->phase == PHASE_SAVE && s.timed.io)
+        bool saves = k->phase == PHASE_SAVE || (k->phase == PHASE_BOTH && err == -ECANCELED);
+        if (err && saves && s.timed.io)
                 remove_epochs(&s);
         return err ? err : report(&s, job);
 }

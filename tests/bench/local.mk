@@ -36,6 +36,7 @@ bench_tests = \
 	%D%/shards_verify.sh \
 	%D%/signal_cleanup.sh \
 	%D%/signal_cleanup_ranks.sh \
+	%D%/signal_cleanup_saves.sh \
 	%D%/speed_table.sh \
 	%D%/suite.sh \
 	%D%/sysinfo.sh \

@@ -73,7 +73,7 @@ static int start_storage(struct saver *s)
         if (!err)
                 err = s->storage->ops->start(&to, s->storage->name, s->dir, 0, &s->io, why,
                                              sizeof why);
-        if (err)
+        if (err && err != -ECANCELED)
                 run_error(s->run, "checkpoints: %s", why);
         return err;
 }

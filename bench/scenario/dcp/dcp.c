@@ -64,7 +64,7 @@ int dcp_start(struct dcp_job *j)
         if (!err)
                 err = dcp_files_start(&j->files, j->k, j->storage, j->dir, j->part.rank, why,
                                       sizeof why);
-        if (err)
+        if (err && err != -ECANCELED)
                 run_error(j->run, "%s", why);
         return coll_agree(&j->part, err);
 }
@@ -243,11 +243,20 @@ static int report(struct dcp_job *j, struct json *job)
 
 static int run_epochs(struct dcp_job *j)
 {
-        int err = 0;
-        for (size_t e = 0; e < j->k->epochs && !err; e++) {
-                err = j->load ? dcp_load_epoch(j, e) : dcp_save_epoch(j, e);
+        CLEANUP(freep) char(*saved)[FRESH_NAME_MAX] = calloc(j->k->epochs, sizeof *saved);
+        size_t n = 0;
+        int err = coll_agree(&j->part, saved ? 0 : -ENOMEM);
+
+        while (n < j->k->epochs && !err) {
+                err = j->load ? dcp_load_epoch(j, n) : dcp_save_epoch(j, n);
                 dcp_end_epoch(j, err && !j->load);
+                if (err)
+                        break;
+                memcpy(saved[n++], j->dir, sizeof saved[0]);
         }
+        /* a run of saves that did not come to its end keeps none of them */
+        while (err && !j->load && n)
+                dcp_remove_save(j, saved[--n]);
         return err;
 }
 

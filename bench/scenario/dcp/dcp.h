@@ -49,6 +49,8 @@ void dcp_end_epoch(struct dcp_job *j, bool clean);
  * that `suffix` names. Collective among the part. 0 or a negative errno after run_error(). */
 int dcp_save_epoch(struct dcp_job *j, size_t epoch);
 int dcp_load_epoch(struct dcp_job *j, size_t epoch);
+/* What the part saved to a directory goes, then the directory, between two epochs. The same. */
+int dcp_remove_save(struct dcp_job *j, const char *dir);
 
 /* Plans the files and ranges that this rank needs of a checkpoint with those items, which are
  * sorted by it. 0, or a negative errno after run_error(). */

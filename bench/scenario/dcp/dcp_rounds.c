@@ -41,31 +41,6 @@ static int begin_job(struct dcp_rounds *r, struct keys *mine, bool load, struct 
         return err;
 }
 
-/* What this rank saved to a directory goes, then the directory. */
-static int remove_save(struct dcp_job *j, const char *dir)
-{
-        char name[DCP_FILE_MAX];
-        int err = 0;
-
-        snprintf(j->dir, sizeof j->dir, "%s", dir);
-        int first = dcp_start(j);
-        if (first)
-                return first;
-        for (unsigned rank = j->part.rank; rank < j->plan.ranks; rank += j->part.ranks)
-                for (unsigned t = 0; t < j->plan.threads && !err; t++) {
-                        dcp_file_name(name, rank, t);
-                        err = j->storage->ops->remove(j->timed.io, name);
-                        err = err == -ENOENT ? 0 : err; /* fewer tensors than files */
-                }
-        if (!err && j->part.rank == 0)
-                err = j->storage->ops->remove(j->timed.io, DCP_METADATA);
-        if (err)
-                dcp_say(j, &j->files, "remove", err);
-        err = coll_agree(&j->part, err);
-        dcp_end_epoch(j, !err);
-        return err;
-}
-
 /* As the suite names them. */
 static void name_save(const char *in, size_t i, char out[FRESH_NAME_MAX])
 {
@@ -87,7 +62,7 @@ static int save_rounds(struct dcp_rounds *r, struct dcp_job *j)
                 r->save_s[i] = j->samples[i].total;
                 size_t gone = r->rotation ? rotation_add(r->rotation, i) : ROTATION_NONE;
                 if (gone != ROTATION_NONE) {
-                        err = remove_save(j, r->dirs[gone]);
+                        err = dcp_remove_save(j, r->dirs[gone]);
                         *r->dirs[gone] = 0;
                 }
         }
@@ -152,12 +127,13 @@ int dcp_rounds(struct dcp_rounds *r)
         err = begin_job(r, &mine, false, &j);
         if (!err && r->saves)
                 err = save_rounds(r, &j);
-        bool loads = r->loads && !(j.storage->ops->flags & IO_EMPTY);
+        bool whole = !err, loads = r->loads && !(j.storage->ops->flags & IO_EMPTY);
         if (!err && loads)
                 err = load_rounds(r);
-        for (size_t i = 0; i < r->saves && r->loads && !r->k->keep; i++)
+        bool stays = whole && err != -ECANCELED && (r->k->keep || !r->loads);
+        for (size_t i = 0; i < r->saves && !stays; i++)
                 if (*r->dirs[i]) {
-                        int gone = remove_save(&j, r->dirs[i]);
+                        int gone = dcp_remove_save(&j, r->dirs[i]);
                         err = err ? err : gone;
                 }
         dcp_end(&j, false);

@@ -114,3 +114,33 @@ int dcp_save_epoch(struct dcp_job *j, size_t epoch)
                 remove_files(j);
         return err;
 }
+
+/* There may be fewer tensors than files, and a signal removes files of its own accord. */
+static int remove_file(struct dcp_job *j, const char *name)
+{
+        int err = j->storage->ops->remove(j->timed.io, name);
+        return err == -ENOENT ? 0 : err;
+}
+
+int dcp_remove_save(struct dcp_job *j, const char *dir)
+{
+        char name[DCP_FILE_MAX];
+        int err = 0;
+
+        snprintf(j->dir, sizeof j->dir, "%s", dir);
+        int first = dcp_start(j);
+        if (first)
+                return first;
+        for (unsigned rank = j->part.rank; rank < j->plan.ranks; rank += j->part.ranks)
+                for (unsigned t = 0; t < j->plan.threads && !err; t++) {
+                        dcp_file_name(name, rank, t);
+                        err = remove_file(j, name);
+                }
+        if (!err && j->part.rank == 0)
+                err = remove_file(j, DCP_METADATA);
+        if (err)
+                dcp_say(j, &j->files, "remove", err);
+        err = coll_agree(&j->part, err);
+        dcp_end_epoch(j, !err);
+        return err;
+}

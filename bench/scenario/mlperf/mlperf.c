@@ -219,7 +219,7 @@ static int begin(struct mlperf_job *j, const char *dir)
         }
         err = j->storage->ops->start(j->k, j->storage->name, dir, c->rank, &j->timed.io, why,
                                      sizeof why);
-        if (err)
+        if (err && err != -ECANCELED)
                 run_error(j->run, "%s", why);
         err = coll_agree(c, err);
         if (err) /* in no rank, then: what follows is collective */
@@ -471,7 +471,8 @@ static int work(const struct run *r, const struct keys *k, struct json *job)
         }
         if (!err)
                 err = report(&j, job);
-        for (size_t i = loaded; err && i < saved && !k->keep; i++)
+        bool stays = k->keep && saved == j.nsaves && err != -ECANCELED;
+        for (size_t i = k->keep ? 0 : loaded; err && i < saved && !stays; i++)
                 remove_save(&j, j.dirs[i]);
         free(j.dirs);
         free(j.save);

@@ -68,19 +68,20 @@ static int one_epoch(struct single *s, size_t i)
         return err ? err : gone;
 }
 
-/* The saves that are left go, unless they are to stay. */
-static int remove_rest(struct single *s, size_t saved)
+/* The saves that are left go, unless they are to stay, which those of a job that a signal ended are
+ * not. */
+static int remove_rest(struct single *s, size_t saved, bool stay)
 {
         struct torch_job *j = &s->torch;
         char name[TORCH_NAME_MAX];
         int err = 0;
 
-        for (size_t i = 0; i < s->rotation.n && !j->k->keep; i++) {
+        for (size_t i = 0; i < s->rotation.n && !stay; i++) {
                 torch_name(j, s->rotation.kept[i], name);
                 int gone = torch_remove(j, name);
                 err = err ? err : gone;
         }
-        if (saved && j->k->save_last && !j->k->keep) {
+        if (saved && j->k->save_last && !stay) {
                 int gone = torch_remove(j, LAST);
                 err = err ? err : gone;
         }
@@ -124,7 +125,7 @@ static int single_job(const struct run *run, const struct keys *k, struct json *
         if (!err)
                 err = report_single(&s, job);
         if (s.rotation.kept) {
-                int gone = remove_rest(&s, saved);
+                int gone = remove_rest(&s, saved, k->keep && err != -ECANCELED);
                 err = err ? err : gone;
         }
         torch_end(&s.torch);

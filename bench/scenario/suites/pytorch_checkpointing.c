@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pytorch_checkpointing.c: torch.save() and torch.load() of one file, epoch by epoch. */
+#include <errno.h>
+
 #include "bench/format/format.h"
 #include "bench/scenario/suites/torch.h"
 
@@ -22,13 +24,18 @@ static int one_epoch(struct torch_job *j, size_t i)
 
 static int work(const struct run *r, const struct keys *k, struct json *job)
 {
-        size_t n = torch_count_saves(k);
+        size_t n = torch_count_saves(k), done = 0;
+        char name[TORCH_NAME_MAX];
         struct torch_job j;
         struct json *suite;
 
         int err = torch_begin(&j, r, k, NULL, n, n);
-        for (size_t i = 0; i < n && !err; i++)
-                err = one_epoch(&j, i);
+        for (; done < n && !err; done += !err)
+                err = one_epoch(&j, done);
+        while (err == -ECANCELED && k->keep && done) { /* what would have stayed */
+                torch_name(&j, --done, name);
+                torch_remove(&j, name);
+        }
         if (!err)
                 err = torch_report(&j, job, &suite);
         torch_end(&j);

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "bench/format/format.h"
+#include "bench/core/signal_cleanup.h"
 #include "bench/format/torch.h"
 #include "bench/data/model_keys.h"
 #include "bench/data/preflight.h"
@@ -135,10 +136,10 @@ int torch_begin(struct torch_job *j, const struct run *r, const struct keys *k, 
         err = j->storage->ops->start(k, j->storage->name, j->dir, 0, &j->timed.io, why, sizeof why);
         if (!err && stages(r, j->storage))
                 err = staged_start(k, j->dir, &j->staging, why, sizeof why);
-        if (err) {
+        if (err && err != -ECANCELED)
                 run_error(r, "%s", why);
+        if (err)
                 return err;
-        }
         return sampler_start(&j->use);
 }
 
@@ -148,7 +149,7 @@ void torch_end(struct torch_job *j)
         sampler_release(&j->use);
         staged_stop(j->staging);
         if (j->timed.io)
-                j->storage->ops->stop(j->timed.io, !j->k->keep);
+                j->storage->ops->stop(j->timed.io, !j->k->keep || signal_came());
         payload_release(&j->payload);
         free(j->save);
         free(j->load);
