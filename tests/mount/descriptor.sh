@@ -6,7 +6,7 @@ need_fuse
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 setpriv --reuid 65534 --regid 65534 --clear-groups unshare -U true 2>/dev/null ||
 	skip_all "another user cannot have a user namespace of its own"
-plan 14
+plan 15
 start_store
 chmod 711 "$tmp"
 mkdir "$mnt"
@@ -47,6 +47,22 @@ kill -TERM "$mount_pid"
 mount_ended "SIGTERM ends it"
 expect_eq x "$(store_cat last)" "what was closed is at the store then"
 umount "$mnt"
+
+# Nobody serves the mount yet: a look at what lies in it would not end. Older kernels do not tell the mount of a descriptor.
+refused_by_link() {
+	python3 "$tmp/mounts.py" "$mnt" sh -c 'grep -q fuse_connection /proc/self/fdinfo/7 || exit 99
+		exec timeout -s KILL 60 "$@"' sh "$builddir/ckptfs" -f -o "endpoint=$CKPTFS_TEST_ENDPOINT,control_dir=none,spill_dir=$tmp/link/x" \
+		"$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET" /dev/fd/7 2>"$tmp/out"
+	echo "$? $(grep -c 'spill_dir=.* lies in the mount itself' "$tmp/out")"
+	umount "$mnt"
+}
+mkdir "$tmp/near"
+ln -s "../$(basename "$mnt")" "$tmp/near/far"
+ln -s "$tmp/near/far/below" "$tmp/link"
+refused=$(refused_by_link)
+if [ "${refused% *}" = 99 ]; then skip 1 "this kernel does not tell the mount of a descriptor"; else
+	expect_eq "1 1" "$refused" "what lies in the mount by a link is refused"
+fi
 
 # As CSI drivers do it: the driver mounts when a sidecar connects to its socket, and sends the descriptor; the sidecar is
 # no child of the driver, and each is in a user namespace that the other has no rights in. When the pod is to end, the

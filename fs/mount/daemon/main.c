@@ -107,8 +107,10 @@ static int anchor_paths(struct params *p, const char *cwd)
 static int check_paths(const struct command *c, const struct params *p, char *why)
 {
         const struct mount *m = &c->mount;
-        return mountpoint_check_options(m->mountpoint, m->handed >= 0 || m->mounted_ns, p, why,
-                                        WHY_MAX);
+        bool mounted = m->handed >= 0 || m->mounted_ns;
+        dev_t dev = mounted ? mountpoint_device(m->mountpoint, m->handed) : 0;
+
+        return mountpoint_check_options(m->mountpoint, mounted ? &dev : NULL, p, why, WHY_MAX);
 }
 
 /* getopt() is still at a word whose letter it does not know when more follow. */

@@ -187,6 +187,61 @@ static bool leads_into(const char *path, const char *mountpoint)
         return real && is_at_or_below(real, mountpoint);
 }
 
+/* Of an O_PATH descriptor. No file system is asked: not even a FUSE one, of which only who mounted
+ * it may ask for more. 0: not known. */
+static dev_t device_of(int fd)
+{
+        struct statx st;
+        const int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
+        return statx(fd, "", flags, 0, &st) ? 0 : makedev(st.stx_dev_major, st.stx_dev_minor);
+}
+
+/* Goes a path on, from *dir: the rest of it after its first name, or NULL at its end. A symbolic
+ * link is put into the path. */
+static char *next_step(char **path, char *name, int *dir)
+{
+        char target[PATH_MAX];
+        size_t n = strcspn(name, "/");
+        char *rest = name[n] ? name + n + 1 : name + n;
+
+        name[n] = 0;
+        CLEANUP(closep) int fd = openat(*dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        ssize_t k = fd < 0 ? -1 : readlinkat(fd, "", target, sizeof target - 1);
+        if (k > 0) {
+                char *longer = NULL;
+                target[k] = 0;
+                if (asprintf(&longer, "%s/%s", target, rest) < 0)
+                        longer = NULL;
+                free(*path);
+                *path = rest = longer;
+                if (*target != '/')
+                        return rest;
+        }
+        close(*dir);
+        *dir = k > 0 ? open("/", O_PATH | O_CLOEXEC) : TAKE_FD(fd);
+        return rest;
+}
+
+/* Whether the way to a path leads through the device, which is mounted, and which nobody may serve
+ * yet: it is asked for nothing. */
+static bool passes(const char *path, dev_t dev)
+{
+        enum { STEPS_MAX = PATH_MAX };
+        CLEANUP(freep) char *way = strdup(path);
+        CLEANUP(closep) int dir = open("/", O_PATH | O_CLOEXEC);
+        char *name = way;
+
+        for (int i = 0; name && dir >= 0 && i < STEPS_MAX; i++) {
+                if (device_of(dir) == dev)
+                        return true;
+                name += strspn(name, "/");
+                if (!*name)
+                        return false;
+                name = next_step(&way, name, &dir);
+        }
+        return false;
+}
+
 /* Whether the directory is one of another mount of ckptfs. */
 static bool is_in_ckptfs(const char *dir)
 {
@@ -205,8 +260,15 @@ static bool is_in_ckptfs(const char *dir)
         return false;
 }
 
-int mountpoint_check_options(const char *mountpoint, bool handed, const struct params *p, char *why,
-                             size_t nwhy)
+static bool lies_in(const char *path, const char *mountpoint, const dev_t *mounted)
+{
+        if (is_at_or_below(path, mountpoint))
+                return true;
+        return mounted ? *mounted && passes(path, *mounted) : leads_into(path, mountpoint);
+}
+
+int mountpoint_check_options(const char *mountpoint, const dev_t *mounted, const struct params *p,
+                             char *why, size_t nwhy)
 {
         const struct {
                 const char *option, *path;
@@ -223,9 +285,7 @@ int mountpoint_check_options(const char *mountpoint, bool handed, const struct p
 
         for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
                 const char *path = all[i].path;
-                if (!path || *path != '/' ||
-                    (!is_at_or_below(path, mountpoint) &&
-                     (handed || !leads_into(path, mountpoint))))
+                if (!path || *path != '/' || !lies_in(path, mountpoint, mounted))
                         continue;
                 snprintf(why, nwhy,
                          "%s=%s lies in the mount itself, which would wait for itself: name "
@@ -233,7 +293,7 @@ int mountpoint_check_options(const char *mountpoint, bool handed, const struct p
                          all[i].option, path);
                 return -EINVAL;
         }
-        if (!handed && !p->ro && is_in_ckptfs(p->spill_dir)) {
+        if ((!mounted || *mounted) && !p->ro && is_in_ckptfs(p->spill_dir)) {
                 snprintf(why, nwhy,
                          "spill_dir=%s lies in a mount of ckptfs, and the two could wait for each "
                          "other: name a directory of a local disk",

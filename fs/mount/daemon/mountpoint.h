@@ -19,11 +19,12 @@ int mountpoint_handed(const char *path, char **out, int *handed, char *why, size
 int mountpoint_check(const char *path, char **out, char *why, size_t nwhy);
 
 /* Checks that none of the files and directories that the options name lies in the mount, which
- * would wait for itself: 0, or -EINVAL with cause and remedy in `why`. `handed`: the mount is there
- * already, and what leads to it by a symbolic link is not seen. */
+ * would wait for itself: 0, or -EINVAL with cause and remedy in `why`. `mounted`: NULL, or its
+ * device if it is there already; where that is 0, not known, what leads to it by a symbolic link is
+ * not seen. */
 struct params;
-int mountpoint_check_options(const char *mountpoint, bool handed, const struct params *p, char *why,
-                             size_t nwhy);
+int mountpoint_check_options(const char *mountpoint, const dev_t *mounted, const struct params *p,
+                             char *why, size_t nwhy);
 
 /* The device of what is mounted on that absolute path, without asking it; or, of /dev/fd/N, what
  * the kernel tells of `fuse`, the descriptor of /dev/fuse. 0: not known. */
