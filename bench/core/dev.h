@@ -66,9 +66,9 @@ int dev_fail(const char *what, const char *text);
 
 struct keys;
 /* Opens what the device key of a job asks for, in this rank; `local` is its number among those of
- * its machine. 0, also when auto was given and there is none: then `why` says what stood in the
- * way, or is "". Else -EOPNOTSUPP, -ENODEV or -EINVAL with one line in `why`. End with dev_drop().
- * Blocks. */
+ * its machine, each of which has train.devices of them. 0, also when auto was given and there is
+ * none: then `why` says what stood in the way, or is "". Else -EOPNOTSUPP, -ENODEV or -EINVAL with
+ * one line in `why`. End with dev_drop(). Blocks. */
 int dev_use(const struct keys *k, unsigned local, char *why, size_t nwhy);
 void dev_drop(void);
 /* The device of this job; NULL: shards live in the host's memory. */

@@ -73,7 +73,7 @@ int dev_use(const struct keys *k, unsigned local, char *why, size_t nwhy)
                          "hold=off makes shards on the host: give device=host, or hold=on");
                 return -EINVAL;
         }
-        err = ops->open(local, why, nwhy);
+        err = ops->open(local * (unsigned)k->train_devices, why, nwhy);
         if (!err)
                 dev.ops = ops;
         return dev.optional ? 0 : err;

@@ -11,6 +11,8 @@ bench_libbench_la_SOURCES += \
 	%D%/pipe.h \
 	%D%/reducer.c \
 	%D%/reducer.h \
+	%D%/replicas.c \
+	%D%/replicas.h \
 	%D%/trace.c \
 	%D%/trace.h \
 	%D%/train_data.c \

@@ -202,6 +202,7 @@ static void *stage_thread(void *arg)
 {
         struct pipe_stage *s = arg;
 
+        s->net.ops->use(s->device);
         for (;;) {
                 wait_for(&s->go);
                 if (s->pipe->task == PIPE_QUIT)
@@ -255,6 +256,8 @@ static int init_stage(struct pipe *p, unsigned number, const struct math_ops *op
         struct pipe_stage *s = &p->stage[number];
 
         s->pipe = p;
+        s->device = p->shape.device + number * p->shape.devices / p->shape.stages;
+        ops->use(s->device);
         sem_init(&s->came, 0, 0);
         sem_init(&s->due, 0, 0);
         sem_init(&s->go, 0, 0);
@@ -283,6 +286,7 @@ int pipe_init(struct pipe *p, const struct math_ops *ops, const struct model *m,
                 err = -EINVAL;
         for (unsigned i = 0; i < s->stages && !err; from = end[i++])
                 err = init_stage(p, i, ops, m, from, end[i], weights);
+        ops->use(s->device);
         free(end);
         return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pipe.h: the passes of a rank's samples through its model, in stages: each stage has a run of the
- * model's units and a thread of its own, as each would have a device of its own. Samples go through
+ * model's units and a thread of its own, on one of the rank's devices. Samples go through
  * as micro-batches, all forward, then all backward in turned order (Huang et al., "GPipe", 2019). A
  * stage keeps what its last micro-batch needs for the backward pass, and of the others what came
  * in, from which it computes the rest anew.
@@ -16,8 +16,9 @@
 #include "bench/train/trace.h"
 
 struct pipe_shape {
-        size_t batch;            /* samples of a step */
-        unsigned stages, chunks; /* 1 or more; micro-batches that are asked for */
+        size_t batch;             /* samples of a step */
+        unsigned stages, chunks;  /* 1 or more; micro-batches that are asked for */
+        unsigned device, devices; /* of the first stage, and how many they are dealt to */
         enum network_keep keep;
 };
 
@@ -38,6 +39,7 @@ struct pipe {
         struct pipe_stage {
                 struct pipe *pipe;
                 struct network net;
+                unsigned device; /* which all of it is on */
                 float *in;       /* of each micro-batch what came in, and later its gradient */
                 sem_t came, due; /* a micro-batch came in; its gradient is ready */
                 sem_t go, done;  /* of the thread */

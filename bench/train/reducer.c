@@ -30,8 +30,11 @@ static size_t cut(struct reducer *r, const struct pipe *p)
                         while (g->tensors[network_unit(g, unit).first].off - first > end)
                                 unit--;
                         if (r->bucket)
-                                r->bucket[n] = (struct reducer_bucket){
-                                        .of = r, .grads = g->grads + end, .n = len, .unit = unit};
+                                r->bucket[n] = (struct reducer_bucket){.of = r,
+                                                                       .grads = g->grads + end,
+                                                                       .n = len,
+                                                                       .device = p->stage[s].device,
+                                                                       .unit = unit};
                 }
         }
         return n;
@@ -39,7 +42,8 @@ static size_t cut(struct reducer *r, const struct pipe *p)
 
 int reducer_init(struct reducer *r, const struct pipe *p, struct coll *c, struct coll_queue *q)
 {
-        *r = (struct reducer){.coll = c, .ops = p->stage[0].net.ops, .queue = q};
+        *r = (struct reducer){
+                .coll = c, .ops = p->stage[0].net.ops, .device = p->stage[0].device, .queue = q};
         r->n = cut(r, p);
         r->bucket = calloc(r->n, sizeof *r->bucket);
         r->host = malloc(REDUCER_BUCKET);
@@ -63,11 +67,13 @@ static int sum_bucket(struct coll_work *w)
         struct reducer *r = b->of;
         const uint64_t begin = clock_ns();
 
+        r->ops->use(b->device);
         if (!r->own)
                 r->own = r->ops->get(r->host, b->grads, b->n * sizeof(float));
         int err = r->coll->ops->sum(r->coll, r->host, b->n);
         if (!err && !r->own)
                 r->own = r->ops->put(b->grads, r->host, b->n * sizeof(float));
+        r->ops->use(r->device); /* this may be the thread that computes */
         trace_add(r->trace, TRACE_BUCKET, TRACE_COLLECTIVES, begin, clock_ns(),
                   (uint64_t)(b - r->bucket));
         return err;

@@ -13,6 +13,7 @@ enum { REDUCER_FIRST = 1 << 20, REDUCER_BUCKET = 25 << 20 /* bytes */ };
 struct reducer {
         struct coll *coll;
         const struct math_ops *ops;
+        unsigned device;          /* of the thread that begins and ends */
         struct coll_queue *queue; /* borrowed, as the next */
         struct trace *trace;      /* NULL: none */
         struct reducer_bucket {
@@ -20,6 +21,7 @@ struct reducer {
                 struct reducer *of;
                 float *grads;
                 size_t n;
+                unsigned device;
                 size_t unit; /* its gradients are complete when those of this unit are */
         } * bucket;
         size_t n;    /* buckets */

@@ -79,18 +79,18 @@ static int list_trained(struct shard *to, const struct trainer *t, unsigned grou
         return 0;
 }
 
-int train_state_list(struct shard *out, const struct trainer *t, enum train_share share)
+int train_state_list(struct shard *out, const struct trainer *t, const struct coll *ranks,
+                     enum train_share share)
 {
         CLEANUP(shard_release) struct shard all = {0};
-        const struct coll *c = t->coll;
         const bool dealt = share == TRAIN_SHARE_DEALT, divided = dealt && t->setup.sharded;
 
         *out = (struct shard){0};
         const bool weights = share == TRAIN_SHARE_WEIGHTS;
         int err = list_trained(&all, t, weights ? 1 : groups_of(&t->setup),
-                               !weights && (!divided || c->rank == 0));
+                               !weights && (!divided || ranks->rank == 0));
         if (!err && dealt && !divided)
-                return shard_deal(&all, c->rank, c->ranks, out);
+                return shard_deal(&all, ranks->rank, ranks->ranks, out);
         if (!err) {
                 *out = all;
                 all = (struct shard){0};
@@ -107,7 +107,7 @@ int train_state_get(void *arg, void *to, const void *from, size_t n)
 int train_state_init(struct train_state *s, const struct trainer *t)
 {
         *s = (struct train_state){0};
-        int err = train_state_list(&s->trained, t, TRAIN_SHARE_ALL);
+        int err = train_state_list(&s->trained, t, t->coll, TRAIN_SHARE_ALL);
         s->bytes = s->trained.size;
         if (!err && !(s->host = calloc(1, s->bytes + !s->bytes)))
                 err = -ENOMEM;

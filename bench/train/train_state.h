@@ -15,9 +15,10 @@ enum { TRAIN_STEPS_MAX = 1 << 24 /* which a float still counts */ };
  * to one. */
 enum train_share { TRAIN_SHARE_ALL, TRAIN_SHARE_WEIGHTS, TRAIN_SHARE_DEALT };
 
-/* The tensors where the trainer has them; `held` of the number of steps is NULL. 0 or -ENOMEM;
- * release them whatever that was. */
-int train_state_list(struct shard *out, const struct trainer *t, enum train_share share);
+/* The tensors where the trainer has them, dealt to those ranks; `held` of the number of steps is
+ * NULL. 0 or -ENOMEM; release them whatever that was. */
+int train_state_list(struct shard *out, const struct trainer *t, const struct coll *ranks,
+                     enum train_share share);
 /* Copies n bytes of what is listed to the host's memory; `arg` is the trainer. */
 int train_state_get(void *arg, void *to, const void *from, size_t n);
 

@@ -19,6 +19,8 @@ static struct pipe_shape shape_of(const struct train_setup *s)
 {
         return (struct pipe_shape){.batch = s->batch,
                                    .keep = s->keep,
+                                   .device = s->device,
+                                   .devices = s->devices ? s->devices : 1,
                                    .stages = s->stages ? s->stages : 1,
                                    .chunks = s->chunks ? s->chunks : 1};
 }
@@ -75,6 +77,25 @@ const struct network *trainer_model(const struct trainer *t)
         return &t->pipe.stage[0].net;
 }
 
+/* This thread turns to the device of a stage. */
+static void turn_to(const struct trainer *t, unsigned stage)
+{
+        t->setup.ops->use(t->pipe.stage[stage].device);
+}
+
+/* For the devices of all stages; then it is back at the first. */
+static int wait_for_all(const struct trainer *t)
+{
+        int err = 0;
+
+        for (unsigned i = t->pipe.shape.stages; i-- > 0;) {
+                turn_to(t, i);
+                int one = t->setup.ops->wait();
+                err = err ? err : one;
+        }
+        return err;
+}
+
 /* The runs of a stage, whose weights and gradients stand already. */
 static int take_runs(struct trainer *t, unsigned stage)
 {
@@ -104,13 +125,15 @@ static int take_memory(struct trainer *t)
         const bool sees = network_sees(trainer_model(t));
         const size_t tokens = t->setup.batch * (sees ? 1 : t->setup.model.block);
         const size_t patches = sees ? t->setup.batch * IMAGE_ELEMENTS : 0;
-        struct {
+        const unsigned last = t->pipe.shape.stages - 1;
+        const struct {
+                unsigned stage; /* which reads it */
                 size_t n;
                 void **to;
-        } const want[] = {{tokens * sizeof(int32_t), (void **)&t->tokens},
-                          {tokens * sizeof(int32_t), (void **)&t->targets},
-                          {patches * sizeof(float), (void **)&t->patches},
-                          {t->pipe.shape.chunks * sizeof(float), (void **)&t->loss}};
+        } want[] = {{0, tokens * sizeof(int32_t), (void **)&t->tokens},
+                    {last, tokens * sizeof(int32_t), (void **)&t->targets},
+                    {0, patches * sizeof(float), (void **)&t->patches},
+                    {last, t->pipe.shape.chunks * sizeof(float), (void **)&t->loss}};
         int err = 0;
 
         t->runs = calloc(t->pipe.shape.stages, sizeof *t->runs);
@@ -118,24 +141,36 @@ static int take_memory(struct trainer *t)
         t->host_patches = sees ? malloc(IMAGE_ELEMENTS * sizeof(float)) : NULL;
         if (!t->runs || !t->host_tokens || (sees && !t->host_patches))
                 return -ENOMEM;
-        for (unsigned i = 0; i < t->pipe.shape.stages && !err; i++)
+        for (unsigned i = 0; i < t->pipe.shape.stages && !err; i++) {
+                turn_to(t, i);
                 err = take_runs(t, i);
-        for (size_t i = 0; i < sizeof want / sizeof want[0] && !err; i++)
+        }
+        for (size_t i = 0; i < sizeof want / sizeof want[0] && !err; i++) {
+                turn_to(t, want[i].stage);
                 err = ops->alloc(want[i].n, want[i].to);
+        }
+        turn_to(t, 0);
         return err;
+}
+
+static unsigned stage_of(const struct trainer *t, size_t tensor)
+{
+        const size_t off = trainer_model(t)->tensors[tensor].off;
+        unsigned stage = 0;
+
+        while (stage + 1 < t->pipe.shape.stages && off >= t->runs[stage + 1].off)
+                stage++;
+        return stage;
 }
 
 struct trainer_part trainer_part(const struct trainer *t, size_t tensor)
 {
         const struct network_tensor *x = &trainer_model(t)->tensors[tensor];
         struct fsdp_part p = {.n = x->n, .off = x->off};
-        unsigned stage = 0;
 
         if (t->setup.sharded)
                 p = fsdp_part(&t->fsdp, tensor);
-        while (stage + 1 < t->pipe.shape.stages && x->off >= t->runs[stage + 1].off)
-                stage++;
-        const struct trainer_runs *r = &t->runs[stage];
+        const struct trainer_runs *r = &t->runs[stage_of(t, tensor)];
         const size_t at = p.off - r->off;
         return (struct trainer_part){.first = p.first,
                                      .n = p.n,
@@ -152,9 +187,11 @@ static int draw(struct trainer *t)
 
         for (size_t i = 0; i < g->ntensors && !err; i++) {
                 const struct trainer_part p = trainer_part(t, i);
+                turn_to(t, stage_of(t, i));
                 err = network_draw(g, t->setup.seed, i, p.first, p.n, p.weight);
         }
-        return err ? err : t->setup.ops->wait();
+        const int waited = wait_for_all(t);
+        return err ? err : waited;
 }
 
 /* With the cross entropy the gradient is divided by the tokens of all ranks, and what is divided so
@@ -362,19 +399,22 @@ static int update(struct trainer *t)
 
         for (unsigned i = 0; i < t->pipe.shape.stages; i++) {
                 const struct trainer_runs *r = &t->runs[i];
+                turn_to(t, i);
                 if (t->setup.adamw)
                         ops->adamw(r->params, r->grads, r->m, r->v, r->n, &a);
                 else
                         ops->sgd(r->params, r->grads, r->n, (float)t->setup.lr);
         }
-        return ops->wait();
+        return wait_for_all(t);
 }
 
 static int zero_grads(struct trainer *t)
 {
-        for (unsigned i = 0; i < t->pipe.shape.stages; i++)
+        for (unsigned i = 0; i < t->pipe.shape.stages; i++) {
+                turn_to(t, i);
                 t->setup.ops->zero(t->runs[i].grads, t->runs[i].n);
-        return t->setup.ops->wait();
+        }
+        return wait_for_all(t);
 }
 
 /* Seconds since *mark, which becomes now. */

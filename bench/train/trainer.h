@@ -15,9 +15,10 @@
 struct train_setup {
         const struct math_ops *ops; /* opened */
         struct model model;
-        size_t batch;            /* samples of a rank */
-        unsigned stages, chunks; /* of its pipeline, and micro-batches; 0: it has none */
-        enum network_keep keep;  /* what its blocks keep */
+        size_t batch;             /* samples of a rank */
+        unsigned stages, chunks;  /* of its pipeline, and micro-batches; 0: it has none */
+        unsigned device, devices; /* of the rank: the first, and how many; 0: one */
+        enum network_keep keep;   /* what its blocks keep */
         uint64_t seed;
         float dropout;
         bool sharded;                /* FSDP; else each rank has the whole model */

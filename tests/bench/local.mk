@@ -42,6 +42,7 @@ bench_tests = \
 	%D%/sysinfo.sh \
 	%D%/torch.sh \
 	%D%/train.sh \
+	%D%/train_devices.sh \
 	%D%/train_fails.sh \
 	%D%/train_fsdp.sh \
 	%D%/train_kill.sh \

@@ -7,7 +7,7 @@
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
 bench_mpi true || skip_all "$bench_no_mpi"
-plan 17
+plan 18
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -77,3 +77,4 @@ refused() {
 }
 refused "train.stages=2: give train.mode=pdp, which alone has stages" train.stages=2
 refused "train.stages=9: the layers of gpt-mini fill 6: give fewer" train.mode=pdp train.stages=9
+refused "train.devices=9: the layers of gpt-mini fill 6: give fewer" --mode=pdp --ndevice_per_proc=9

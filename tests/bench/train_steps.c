@@ -137,7 +137,7 @@ int main(int argc, char **argv)
                                       .entropy = strcmp(argv[2], "sum") != 0,
                                       .lr = strtod(argv[3], NULL),
                                       .data = images ? NULL : &noise};
-        check(s.ops->open(1, why, sizeof why), "OpenBLAS");
+        check(s.ops->open(1, 1, why, sizeof why), "OpenBLAS");
         check(trainer_init(&t, &s, &alone), "memory");
         write_tensors(&t.pipe.stage[0].net);
         write_weights(&t, "weights.0");

@@ -36,7 +36,7 @@ bench/coll              base bench/core bench/dev
 bench/data              base bench/core bench/dev
 bench/format            base base/text bench/core bench/data
 bench/io                base base/text bench/core store.h
-bench/train             base bench/core bench/data bench/train/math bench/coll/coll_queue.h
+bench/train             base bench/core bench/data bench/train/math bench/coll/coll_queue.h bench/coll/coll_team.h
 bench/train/math        base bench/core
 bench/measure           base base/text bench/core bench/io store.h
 bench/report            base base/text bench/core bench/data bench/measure

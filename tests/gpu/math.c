@@ -11,7 +11,7 @@
 #include "bench/core/keys.h"
 #include "bench/train/math/random.h"
 #include "bench/train/patches.h"
-#include "bench/train/trainer.h"
+#include "bench/train/replicas.h"
 #include "tests/lib/small_gpt.h"
 
 #include "base/banned.h"
@@ -288,23 +288,24 @@ static void learn(const struct math_ops *o, const struct train_setup *like, stru
         const size_t image = IMAGE_ELEMENTS * BATCH;
         unsigned char *rgb = calloc(image, 1);
         const int32_t label[] = {1, 0, 3, 2};
-        struct trainer t;
+        struct replicas r;
         size_t fed;
 
         for (size_t i = 0; rgb && i < image; i++)
                 rgb[i] = (unsigned char)random_below(3, i, 256);
         s.ops = o;
         s.data = sees ? NULL : &noise;
-        need(rgb ? trainer_init(&t, &s, c) : -12, "a trainer");
+        need(rgb ? replicas_init(&r, &s, c) : -12, "a trainer");
         for (unsigned i = 0; i < STEPS; i++) {
                 struct train_step step;
                 if (sees)
-                        need(trainer_feed(&t, rgb, label, BATCH, &fed), "images");
-                need(trainer_step(&t, &step), "a step");
+                        need(trainer_feed(r.v, rgb, label, BATCH, &fed), "images");
+                need(replicas_step(&r, &step), "a step");
                 loss[i] = step.loss;
         }
-        need(o->get(last, trainer_part(&t, 1).weight, 64 * sizeof *last), "weights");
-        trainer_release(&t);
+        need(replicas_compare(&r), "the same weights");
+        need(o->get(last, trainer_part(r.v, 1).weight, 64 * sizeof *last), "weights");
+        replicas_release(&r);
         free(rgb);
 }
 
@@ -324,6 +325,11 @@ static void compare_models(void)
                  {.model = gpt, .entropy = true, .keep = NETWORK_KEEP_COPY}},
                 {"fsdp", {.model = gpt, .entropy = true, .sharded = true}},
                 {"pdp", {.model = gpt, .entropy = true, .stages = 2, .chunks = 2}},
+                {"ddp on two devices", {.model = gpt, .entropy = true, .devices = 2}},
+                {"ddp on two devices, with AdamW",
+                 {.model = gpt, .entropy = true, .adamw = true, .devices = 2}},
+                {"pdp on two devices",
+                 {.model = gpt, .entropy = true, .stages = 3, .chunks = 2, .devices = 2}},
                 {"a vision transformer", {.model = vit, .entropy = true}},
                 {"ddp, in halves", {.model = gpt, .entropy = true, .half = true}},
                 {"a vision transformer, in halves", {.model = vit, .entropy = true, .half = true}},
@@ -379,7 +385,7 @@ int main(void)
                 return 0;
         }
 #endif
-        if (host->open(1, why, sizeof why) || device->open(0, why, sizeof why)) {
+        if (host->open(2, 1, why, sizeof why) || device->open(2, 1, why, sizeof why)) {
                 printf("1..0 # SKIP %s\n", why);
                 return 0;
         }

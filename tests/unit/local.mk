@@ -51,6 +51,7 @@ unit_tests = \
 	%D%/test_suite \
 	%D%/test_sweep \
 	%D%/test_train \
+	%D%/test_train_devices \
 	%D%/test_train_pipe \
 	%D%/test_train_ranks \
 	%D%/test_train_save \
@@ -167,6 +168,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_async_state_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_train_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_train_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_train_devices_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_train_devices_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_train_pipe_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_train_pipe_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_train_ranks_CFLAGS = $(AM_UNIT_CFLAGS)

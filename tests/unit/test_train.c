@@ -22,7 +22,7 @@ static void setup(void)
 {
         char why[256];
         alone = (struct coll){.ops = &coll_none, .ranks = 1, .host_ranks = 1};
-        ck_assert_msg(!ops->open(1, why, sizeof why), "%s", why);
+        ck_assert_msg(!ops->open(1, 1, why, sizeof why), "%s", why);
 }
 
 /* Values of about 1, the same for the same `site`. */

@@ -43,7 +43,7 @@ static void setup(void)
         char why[256];
 
         alone = (struct coll){.ops = &coll_none, .ranks = 1, .host_ranks = 1};
-        ck_assert_msg(!math_host.open(1, why, sizeof why), "%s", why);
+        ck_assert_msg(!math_host.open(1, 1, why, sizeof why), "%s", why);
         counted = math_host;
         counted.alloc = count_alloc;
         counted.wait = wait_or_fail;

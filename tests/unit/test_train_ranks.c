@@ -70,7 +70,7 @@ static void setup(void)
         carrier.gather = gather_both;
         carrier.sum_scatter = scatter_both;
         two = (struct coll){.ops = &carrier, .ranks = 2, .host_ranks = 2, .any_thread = true};
-        ck_assert_msg(!math_host.open(1, why, sizeof why), "%s", why);
+        ck_assert_msg(!math_host.open(1, 1, why, sizeof why), "%s", why);
         device = math_host;
         main_thread = pthread_self();
         atomic_store(&met, 0);

@@ -158,7 +158,7 @@ static void setup(void)
         ops.max = max_or_abandoned;
         abandoned = false;
         alone = (struct coll){.ops = &ops, .ranks = 1, .host_ranks = 1};
-        ck_assert_msg(!math_host.open(1, why, sizeof why), "%s", why);
+        ck_assert_msg(!math_host.open(1, 1, why, sizeof why), "%s", why);
         ck_assert_int_eq(param_tab_init(&key_tab, &keys), 0);
         set("storage", "null");
         set("save", "async");
@@ -181,7 +181,7 @@ static void begin(struct train_saves *s, const struct run *r, struct trainer *t,
         const struct train_how how = {.stage.keeps = true};
         struct train_source from = {.get = train_state_get, .arg = t};
 
-        ck_assert_int_eq(train_state_list(&from.shard, t, TRAIN_SHARE_ALL), 0);
+        ck_assert_int_eq(train_state_list(&from.shard, t, &alone, TRAIN_SHARE_ALL), 0);
         ck_assert_int_eq(train_saves_begin(s, r, &keys, &how, planned, &from), 0);
         s->storage->ops->stop(s->io, true);
         s->storage = &memory_storage;

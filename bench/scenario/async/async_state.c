@@ -56,7 +56,7 @@ static int begin_training(struct async_state *s, struct train_setup *setup, char
         const unsigned cores = cpu_cores() / c->host_ranks;
 
         setup->data = &s->noise;
-        int err = math_choose(setup->half, cores ? cores : 1, &setup->ops, why, nwhy);
+        int err = math_choose(setup->half, 1, cores ? cores : 1, &setup->ops, why, nwhy);
         return err ? err : trainer_init(&s->trainer, setup, s->coll);
 }
 
@@ -137,7 +137,7 @@ int async_state_source(struct async_state *s, struct train_source *out)
 
         *out = (struct train_source){.get = train_state_get, .arg = &s->trainer};
         if (s->trains)
-                return train_state_list(&out->shard, &s->trainer, TRAIN_SHARE_DEALT);
+                return train_state_list(&out->shard, &s->trainer, s->coll, TRAIN_SHARE_DEALT);
         *out = (struct train_source){.get = get_pattern, .arg = p};
         out->shard.v = calloc(p->shard.n + 1, sizeof *out->shard.v);
         if (!out->shard.v)

@@ -23,6 +23,7 @@
 #include "bench/scenario/train/train_resume.h"
 #include "bench/scenario/train/train_save.h"
 #include "bench/scenario/train/train_table.h"
+#include "bench/train/replicas.h"
 #include "bench/train/train_state.h"
 
 #include "base/banned.h"
@@ -32,7 +33,7 @@ struct train_job {
         const struct keys *k;
         struct train_setup setup;
         struct train_data data;
-        struct trainer trainer;
+        struct replicas replicas;
         unsigned threads;
         struct train_step *warmup, *step;
         bool *busy;    /* the steps beside which a save was under way */
@@ -70,7 +71,7 @@ static uint64_t times(uint64_t bytes, uint64_t n)
 static void say_plan(FILE *dry, const struct keys *k, const struct train_setup *s,
                      const struct coll *c, uint64_t memory, uint64_t staged)
 {
-        const uint64_t passes = trainer_pass_bytes(s), text = train_data_bytes(k->train_data);
+        const uint64_t passes = replicas_pass_bytes(s), text = train_data_bytes(k->train_data);
 
         fprintf(dry,
                 "would train %s, %llu parameters, for %llu steps on %u rank%s: %.4g operations a "
@@ -97,7 +98,7 @@ static int train_plan(const struct run *r, const struct keys *k, FILE *dry, char
         uint64_t staged = copy_bytes(k, c, state);
         if (*k->resume)
                 staged = s.sharded ? state / c->ranks + 1 : state;
-        const uint64_t model = trainer_bytes(&s, c->ranks);
+        const uint64_t model = replicas_bytes(&s, c->ranks);
         const uint64_t beside = staged + train_data_bytes(k->train_data);
         const struct preflight n = {
                 .still = !stages,
@@ -105,7 +106,7 @@ static int train_plan(const struct run *r, const struct keys *k, FILE *dry, char
                                                : s.sharded ? 1
                                                            : c->ranks)),
                 .stored = times(state, saves), /* they go when all are done */
-                .memory = (k->device == DEVICE_CUDA ? trainer_copy_bytes(&s) : model) + beside,
+                .memory = (k->device == DEVICE_CUDA ? replicas_copy_bytes(&s) : model) + beside,
         };
         size_t count;
         err = k->train_save == TRAIN_SAVE_OFF ? 0 : train_saves_count(k, &count, why, nwhy);
@@ -139,19 +140,21 @@ static int prepare(struct train_job *j, char *why, size_t nwhy)
         const struct keys *k = j->k;
 
         int err = train_setup(k, &j->setup, why, nwhy);
-        j->threads = cpu_cores() / c->host_ranks / (j->setup.stages ? j->setup.stages : 1);
+        j->threads = cpu_cores() / c->host_ranks /
+                     (j->setup.stages ? j->setup.stages : replicas_count(&j->setup));
         j->threads += !j->threads;
         j->setup.data = &j->data;
         if (!err && k->profile)
                 err = trace_init(&j->trace);
         j->setup.trace = k->profile ? &j->trace : NULL;
         if (!err)
-                err = math_choose(j->setup.half, j->threads, &j->setup.ops, why, nwhy);
+                err = math_choose(j->setup.half, j->setup.devices, j->threads, &j->setup.ops, why,
+                                  nwhy);
         if (!err)
                 err = train_data_open(&j->data, k->train_data, j->setup.model.vocab,
                                       j->setup.model.block, why, nwhy);
         if (!err)
-                err = trainer_init(&j->trainer, &j->setup, c);
+                err = replicas_init(&j->replicas, &j->setup, c);
         j->warmup = calloc(k->warmup_steps + 1, sizeof *j->warmup);
         j->step = calloc(k->steps, sizeof *j->step);
         j->busy = calloc(k->steps, sizeof *j->busy);
@@ -182,7 +185,7 @@ static int slowest(struct train_job *j, struct train_step *v, size_t n)
 /* The loss is no number; `first` says of the first step at all. */
 static void say_loss(const struct train_job *j, bool first)
 {
-        const unsigned long long step = j->trainer.step;
+        const unsigned long long step = j->replicas.v->step;
 
         if (first && *j->k->resume)
                 run_error(j->run,
@@ -202,26 +205,26 @@ static int do_steps(struct train_job *j, struct train_step *v, size_t n, bool sa
         for (size_t i = 0; i < n && !err; i++) {
                 if (saves)
                         j->busy[i] = j->saves.phase != TRAIN_IDLE;
-                err = trainer_step(&j->trainer, &v[i]);
+                err = replicas_step(&j->replicas, &v[i]);
                 if (err && err != -ECANCELED && j->run->coll->rank == 0) /* all ranks have it */
-                        run_error(j->run, "step %llu: %s", (unsigned long long)j->trainer.step + 1,
-                                  strerror(-err));
+                        run_error(j->run, "step %llu: %s",
+                                  (unsigned long long)j->replicas.v->step + 1, strerror(-err));
                 if (!err)
                         job_log(JOB_LOG_INFO,
                                 "step %llu: loss %.6g, %.4f s (forward %.4f, backward %.4f, reduce "
                                 "%.4f, optimizer %.4f)",
-                                (unsigned long long)j->trainer.step, v[i].loss, v[i].total,
+                                (unsigned long long)j->replicas.v->step, v[i].loss, v[i].total,
                                 v[i].forward, v[i].backward, v[i].reduce, v[i].update);
                 /* a sum has no lower bound: lowering it ends nowhere */
                 if (!err && j->setup.entropy && !isfinite(v[i].loss)) {
                         err = -ERANGE;
                         if (j->run->coll->rank == 0)
-                                say_loss(j, j->trainer.step == j->resumed + 1);
+                                say_loss(j, j->replicas.v->step == j->resumed + 1);
                 }
                 if (!err && saves)
                         err = train_saves_advance(&j->saves, false);
                 if (!err && saves && (i + 1) % j->k->steps_per_save == 0)
-                        err = train_saves_add(&j->saves, j->trainer.step);
+                        err = train_saves_add(&j->saves, j->replicas.v->step);
         }
         return err;
 }
@@ -252,7 +255,7 @@ static int train(struct train_job *j)
                 err = c->ops->gather(c, &delay, sizeof delay, j->delay);
         if (!err)
                 err = slowest(j, j->step, k->steps);
-        if (!err && (err = trainer_compare(&j->trainer)) == -EBADMSG && c->rank == 0)
+        if (!err && (err = replicas_compare(&j->replicas)) == -EBADMSG && c->rank == 0)
                 run_error(j->run, "the ranks have come to different weights: their machines do not "
                                   "compute alike");
         return err;
@@ -299,13 +302,13 @@ static int report(struct train_job *j, struct json *job)
         struct train_facts f = {.setup = &j->setup,
                                 .ranks = c->ranks,
                                 .threads = j->threads,
-                                .chunks = pipe_chunks(&j->trainer.pipe.shape),
+                                .chunks = pipe_chunks(&j->replicas.v->pipe.shape),
                                 .math = j->setup.ops->version(),
                                 .warmup = j->warmup,
                                 .step = j->step,
                                 .nwarmup = j->k->warmup_steps,
                                 .nsteps = j->k->steps,
-                                .first = j->trainer.step - j->k->steps + 1,
+                                .first = j->replicas.v->step - j->k->steps + 1,
                                 .delay = j->delay,
                                 .save = j->saves.v,
                                 .nsaves = j->saves.n,
@@ -337,11 +340,11 @@ static int begin_saves(struct train_job *j)
         const struct train_how how = {.sync = k->train_save == TRAIN_SAVE_SYNC,
                                       .stage.keeps = true,
                                       .stage.pins = dev_get() != NULL};
-        struct train_source from = {.get = train_state_get, .arg = &j->trainer};
+        struct train_source from = {.get = train_state_get, .arg = j->replicas.v};
         int err = 0;
 
         if (planned(k) && (dealt || j->run->coll->rank == 0))
-                err = train_state_list(&from.shard, &j->trainer,
+                err = train_state_list(&from.shard, j->replicas.v, j->run->coll,
                                        dealt ? TRAIN_SHARE_DEALT : TRAIN_SHARE_ALL);
         err = run_agree(j->run, err, "out of memory: give a smaller model=");
         if (!err)
@@ -361,8 +364,9 @@ static int train_job(const struct run *r, const struct keys *k, struct json *job
                 snprintf(why, sizeof why, "out of memory: give a smaller model= or batch_size=");
         err = run_agree(r, err, *why ? why : strerror(-err));
         if (!err && *k->resume)
-                err = train_resume(r, k, &j.trainer);
-        j.resumed = j.trainer.step;
+                err = train_resume(r, k, &j.replicas);
+        if (!err)
+                j.resumed = j.replicas.v->step;
         if (!err)
                 err = begin_saves(&j);
         if (!err)
@@ -374,7 +378,7 @@ static int train_job(const struct run *r, const struct keys *k, struct json *job
         if (!err)
                 err = train_saves_verify(&j.saves);
         int gone = train_saves_end(&j.saves);
-        trainer_release(&j.trainer);
+        replicas_release(&j.replicas);
         train_data_release(&j.data);
         trace_release(&j.trace);
         free(j.warmup);

@@ -19,7 +19,7 @@ const struct run_flag train_flags[] = {{"--model", "model", NULL},
                                        {"--block_size", "model.block", NULL},
                                        {"--batch_size", "batch_size", NULL},
                                        {"--mode", "train.mode", NULL},
-                                       {"--ndevice_per_proc", "train.stages", NULL},
+                                       {"--ndevice_per_proc", "train.devices", NULL},
                                        {"--chunks", "train.chunks", NULL},
                                        {"--activation", "activation", NULL},
                                        {"--prefetch", "prefetch", NULL},
@@ -60,14 +60,34 @@ static int read_number(const char *key, const char *text, double from, double be
         return -EINVAL;
 }
 
+/* What the devices of a rank share without a pipeline: its samples. */
+static int read_devices(const struct keys *k, const struct train_setup *s, char *why, size_t nwhy)
+{
+        const unsigned devices = s->devices;
+
+        if (s->sharded && devices > 1)
+                snprintf(why, nwhy,
+                         "train.devices=%u: a rank of fsdp has one device: start more ranks, or "
+                         "give train.mode=ddp",
+                         devices);
+        else if (k->train_batch % devices)
+                snprintf(why, nwhy,
+                         "train.devices=%u: a rank has batch_size=%llu samples, of which each has "
+                         "as many: give a multiple",
+                         devices, (unsigned long long)k->train_batch);
+        else
+                return 0;
+        return -EINVAL;
+}
+
 /* The stages of a pipeline, each of which is to have a unit of the model at least. */
 static int read_stages(const struct keys *k, struct train_setup *out, char *why, size_t nwhy)
 {
-        const unsigned stages = (unsigned)k->train_stages;
+        const unsigned stages = (unsigned)(k->train_stages ? k->train_stages : k->train_devices);
         size_t end[1024];
 
-        if (k->train_mode != MODE_PDP && stages == 1)
-                return 0;
+        if (k->train_mode != MODE_PDP && k->train_stages < 2)
+                return read_devices(k, out, why, nwhy);
         if (k->train_mode != MODE_PDP) {
                 snprintf(why, nwhy, "train.stages=%u: give train.mode=pdp, which alone has stages",
                          stages);
@@ -75,8 +95,13 @@ static int read_stages(const struct keys *k, struct train_setup *out, char *why,
         }
         unsigned filled = pipe_cut(&out->model, stages, end);
         if (filled < stages) {
-                snprintf(why, nwhy, "train.stages=%u: the layers of %s fill %u: give fewer", stages,
-                         out->model.name, filled);
+                snprintf(why, nwhy, "train.%s=%u: the layers of %s fill %u: give fewer",
+                         k->train_stages ? "stages" : "devices", stages, out->model.name, filled);
+                return -EINVAL;
+        }
+        if (out->devices > stages) {
+                snprintf(why, nwhy, "train.devices=%u: %u stages have no more than %u: give fewer",
+                         out->devices, stages, stages);
                 return -EINVAL;
         }
         out->stages = stages;
@@ -91,6 +116,7 @@ int train_setup(const struct keys *k, struct train_setup *out, char *why, size_t
         *out = (struct train_setup){
                 .batch = k->train_batch,
                 .seed = k->seed,
+                .devices = (unsigned)k->train_devices,
                 .sharded = k->train_mode == MODE_FSDP,
                 .keep = k->activation == ACTIVATION_CHECKPOINT ? NETWORK_KEEP_INPUT
                         : k->activation == ACTIVATION_OFFLOAD  ? NETWORK_KEEP_COPY

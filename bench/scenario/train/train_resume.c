@@ -265,12 +265,27 @@ static unsigned long long step_in(const char *dir)
         return sscanf(base ? base + 1 : dir, "step-%8llu", &step) == 1 ? step : 0;
 }
 
-/* Gives the trainer what was read, if that is what the name says. */
-static int take_state(struct resume *r, struct trainer *t)
+/* What was read, from where the first of the rank's trainers has it to where another has. */
+static int take_state_of_other(struct resume *r, struct trainer *t)
+{
+        struct train_state s = {.host = r->state.host, .bytes = r->state.bytes};
+        int err = train_state_list(&s.trained, t, t->coll, TRAIN_SHARE_ALL);
+
+        if (!err)
+                err = train_state_put(&s, t);
+        shard_release(&s.trained);
+        return err;
+}
+
+/* Gives the trainers what was read, if that is what the name says. */
+static int take_state(struct resume *r, struct replicas *all)
 {
         const unsigned long long named = step_in(r->dir);
-        int err = train_state_put(&r->state, t);
+        const struct trainer *t = all->v;
+        int err = train_state_put(&r->state, all->v);
 
+        for (unsigned i = 1; i < all->n && !err; i++)
+                err = take_state_of_other(r, &all->v[i]);
         if (err == -EBADMSG)
                 return refuse(r->why, sizeof r->why, "its step is no number of steps");
         if (!err && named && named != t->step)
@@ -279,7 +294,7 @@ static int take_state(struct resume *r, struct trainer *t)
         return err;
 }
 
-int train_resume(const struct run *r, const struct keys *k, struct trainer *t)
+int train_resume(const struct run *r, const struct keys *k, struct replicas *all)
 {
         CLEANUP(freep) struct resume *from = calloc(1, sizeof *from);
         char why[512] = "", text[700];
@@ -288,7 +303,7 @@ int train_resume(const struct run *r, const struct keys *k, struct trainer *t)
         int err = !from ? -ENOMEM : storage ? 0 : -EINVAL;
         if (!err) {
                 from->verify = k->verify;
-                err = train_state_init(&from->state, t);
+                err = train_state_init(&from->state, all->v);
         }
         if (!err)
                 err = storage->ops->start(k, k->storage, "", r->coll->rank, &from->io, why,
@@ -296,7 +311,7 @@ int train_resume(const struct run *r, const struct keys *k, struct trainer *t)
         if (!err)
                 err = read_state(from, k->resume);
         if (!err)
-                err = take_state(from, t);
+                err = take_state(from, all);
         snprintf(text, sizeof text,
                  "resume=%s: %s: name a file, or a directory with .metadata, that train has saved "
                  "from this model",

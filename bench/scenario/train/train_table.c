@@ -44,7 +44,9 @@ static void add_setup(const struct train_facts *f, struct json *job)
         json_add_number(o, "block", s->model.block);
         o = json_add_object(job, "setup");
         json_add_number(o, "ranks", f->ranks);
-        json_add_number(o, "threads_a_rank", f->threads * (double)(s->stages ? s->stages : 1));
+        json_add_number(o, "threads_a_rank",
+                        f->threads * (double)(s->stages ? s->stages : replicas_count(s)));
+        json_add_number(o, "devices_a_rank", s->devices);
         json_add_string(o, "mode", trainer_mode(s));
         if (s->stages) {
                 json_add_number(o, "stages", s->stages);
@@ -175,6 +177,9 @@ int train_json(const struct train_facts *f, struct json *job)
                 json_add_number(m, "tflops_stage",
                                 stats_ratio(network_flop(&s->model, s->batch) / 1e12 / s->stages,
                                             delay.mean));
+        json_add_number(
+                m, "tflops_device",
+                stats_ratio(network_flop(&s->model, s->batch) / 1e12 / s->devices, delay.mean));
         json_add_number(m, "peak_memory_bytes", f->peak);
         json_add_number(m, "peak_device_bytes", f->device_peak);
         struct json *losses = json_add_array(m, "losses");

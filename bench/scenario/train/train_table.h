@@ -8,11 +8,11 @@
 #include "base/text/json.h"
 #include "bench/report/doc.h"
 #include "bench/scenario/train/train_save.h"
-#include "bench/train/trainer.h"
+#include "bench/train/replicas.h"
 
 struct train_facts {
         const struct train_setup *setup;
-        unsigned ranks, threads;                /* threads of a stage */
+        unsigned ranks, threads;                /* threads of a stage or replica */
         unsigned chunks;                        /* micro-batches of a step */
         const char *math;                       /* what multiplies matrices, in words */
         const struct train_step *warmup, *step; /* seconds are those of the slowest rank */

@@ -28,10 +28,10 @@ typedef int gemms_fn(handle_t, int transa, int transb, int m, int n, int k, cons
                      int compute, int algo);
 
 static struct {
-        bool open;
-        handle_t handle;
+        bool loaded;
         char version[64];
         int (*create)(handle_t *);
+        int (*destroy)(handle_t);
         int (*get_version)(handle_t, int *);
         int (*set_stream)(handle_t, void *);
         gemm_fn *gemm;
@@ -44,8 +44,11 @@ static bool find_calls(void *lib)
                 const char *name;
                 void *to;
         } calls[] = {
-                {"cublasCreate_v2", &api.create},        {"cublasGetVersion_v2", &api.get_version},
-                {"cublasSetStream_v2", &api.set_stream}, {"cublasGemmEx", &api.gemm},
+                {"cublasCreate_v2", &api.create},
+                {"cublasDestroy_v2", &api.destroy},
+                {"cublasGetVersion_v2", &api.get_version},
+                {"cublasSetStream_v2", &api.set_stream},
+                {"cublasGemmEx", &api.gemm},
                 {"cublasGemmBatchedEx", &api.gemms},
         };
         bool all = true;
@@ -55,7 +58,7 @@ static bool find_calls(void *lib)
         return all;
 }
 
-int cublas_open(void *stream, char *why, size_t nwhy)
+static int load(char *why, size_t nwhy)
 {
         static const char *const names[] = {
                 "libcublas.so.13",
@@ -66,32 +69,44 @@ int cublas_open(void *stream, char *why, size_t nwhy)
 #endif
         };
         void *lib = NULL;
-        int version = 0;
 
-        if (api.open)
-                return 0;
         for (size_t i = 0; i < sizeof names / sizeof names[0] && !lib; i++)
                 lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL); /* stays until the end */
-        if (!lib || !find_calls(lib)) {
+        api.loaded = lib && find_calls(lib);
+        if (!api.loaded)
                 snprintf(why, nwhy,
                          "libcublas.so.13 %s: install cuBLAS 12 or 13, name its directory in "
                          "LD_LIBRARY_PATH, or give device=host",
                          lib ? "lacks a function" : "is not found");
+        return api.loaded ? 0 : -EOPNOTSUPP;
+}
+
+int cublas_open(void *stream, void **out, char *why, size_t nwhy)
+{
+        handle_t handle = NULL;
+        int version = 0;
+
+        if (!api.loaded && load(why, nwhy))
                 return -EOPNOTSUPP;
-        }
-        int rc = api.create(&api.handle);
+        int rc = api.create(&handle);
         if (!rc)
-                rc = api.set_stream(api.handle, stream);
+                rc = api.set_stream(handle, stream);
         if (!rc)
-                rc = api.get_version(api.handle, &version);
+                rc = api.get_version(handle, &version);
         if (rc) {
                 snprintf(why, nwhy, "cuBLAS does not begin (status %d): give device=host", rc);
                 return -EOPNOTSUPP;
         }
         snprintf(api.version, sizeof api.version, "cuBLAS %d.%d.%d", version / 10000,
                  version / 100 % 100, version % 100);
-        api.open = true;
+        *out = handle;
         return 0;
+}
+
+void cublas_close(void *handle)
+{
+        if (handle)
+                (void)api.destroy(handle);
 }
 
 const char *cublas_version(void)
@@ -126,25 +141,25 @@ static int result(const char *call, int rc)
         return dev_fail(call, text);
 }
 
-int cublas_product(const struct product *p, const void *a, const void *b, float *c)
+int cublas_product(void *handle, const struct product *p, const void *a, const void *b, float *c)
 {
         const float alpha = alpha_of(p);
         const int type = type_of(p);
 
-        return result("cublasGemmEx", api.gemm(api.handle, turned(p->b_turned), turned(p->a_turned),
+        return result("cublasGemmEx", api.gemm(handle, turned(p->b_turned), turned(p->a_turned),
                                                (int)p->n, (int)p->m, (int)p->k, &alpha, b, type,
                                                (int)p->ldb, a, type, (int)p->lda, &p->beta, c,
                                                R_32F, (int)p->ldc, COMPUTE_32F, GEMM_DEFAULT));
 }
 
-int cublas_products(const struct product *p, size_t n, const void *const *a, const void *const *b,
-                    float *const *c)
+int cublas_products(void *handle, const struct product *p, size_t n, const void *const *a,
+                    const void *const *b, float *const *c)
 {
         const float alpha = alpha_of(p);
         const int type = type_of(p);
 
         return result("cublasGemmBatchedEx",
-                      api.gemms(api.handle, turned(p->b_turned), turned(p->a_turned), (int)p->n,
+                      api.gemms(handle, turned(p->b_turned), turned(p->a_turned), (int)p->n,
                                 (int)p->m, (int)p->k, &alpha, b, type, (int)p->ldb, a, type,
                                 (int)p->lda, &p->beta, (void *const *)c, R_32F, (int)p->ldc, (int)n,
                                 COMPUTE_32F, GEMM_DEFAULT));

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cublas.h: products of matrices in the memory of an NVIDIA GPU, by cuBLAS. The library is loaded
- * when it is asked for, so that ckptbench starts where there is none. One thread at a time. */
+ * when it is asked for, so that ckptbench starts where there is none. One thread opens, and one at
+ * a time uses a handle. */
 #ifndef CKPTFS_BENCH_TRAIN_MATH_CUBLAS_H
 #define CKPTFS_BENCH_TRAIN_MATH_CUBLAS_H
 
 #include "bench/train/math/math_ops.h"
 
-/* For the device of this thread; products are queued on that stream. 0, also when it is open, or
- * -EOPNOTSUPP with one line in `why`. */
-int cublas_open(void *stream, char *why, size_t nwhy);
+/* A handle for the device of this thread; its products are queued on that stream. 0, or
+ * -EOPNOTSUPP with one line in `why`. close(NULL) is fine. */
+int cublas_open(void *stream, void **out, char *why, size_t nwhy);
+void cublas_close(void *handle);
 const char *cublas_version(void);
 
 /* Queues one product, of halves if p->half; its counts of batches are not looked at. 0 or -EIO
  * after one line on standard error. */
-int cublas_product(const struct product *p, const void *a, const void *b, float *c);
+int cublas_product(void *handle, const struct product *p, const void *a, const void *b, float *c);
 /* The same for n matrices each, whose places stand in memory of the device. */
-int cublas_products(const struct product *p, size_t n, const void *const *a, const void *const *b,
-                    float *const *c);
+int cublas_products(void *handle, const struct product *p, size_t n, const void *const *a,
+                    const void *const *b, float *const *c);
 
 #endif

@@ -9,26 +9,28 @@
 #include "base/banned.h"
 
 /* The device's, if it has one. -EOPNOTSUPP with `why` where it lacks something. */
-static int open_device(const struct math_ops **out, char *why, size_t nwhy)
+static int open_device(unsigned devices, const struct math_ops **out, char *why, size_t nwhy)
 {
         *out = NULL;
 #ifdef HAVE_CUDA
         if (dev_get() != &dev_cuda)
                 return 0;
-        int err = math_cuda.open(0, why, nwhy);
+        int err = math_cuda.open(devices, 1, why, nwhy);
         if (!err)
                 *out = &math_cuda;
         return err;
 #else
+        (void)devices;
         (void)why;
         (void)nwhy;
         return 0;
 #endif
 }
 
-int math_choose(bool half, unsigned threads, const struct math_ops **out, char *why, size_t nwhy)
+int math_choose(bool half, unsigned devices, unsigned threads, const struct math_ops **out,
+                char *why, size_t nwhy)
 {
-        int err = open_device(out, why, nwhy);
+        int err = open_device(devices, out, why, nwhy);
 
         if (err && !dev_leave())
                 return err;
@@ -37,7 +39,7 @@ int math_choose(bool half, unsigned threads, const struct math_ops **out, char *
         if (!*out) {
                 *why = 0;
                 *out = &math_host;
-                err = math_host.open(threads, why, nwhy);
+                err = math_host.open(devices, threads, why, nwhy);
         }
         if (!err && half && !(*out)->halves) {
                 snprintf(

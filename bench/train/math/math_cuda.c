@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* math_cuda.c: the arithmetic of training in the memory of an NVIDIA GPU: products of matrices are
- * cuBLAS's, the rest kernels (math_kernels.cu). Everything is queued on one stream, whoever asks
- * for it, so that it happens in the order of the calls. What fails is kept, and told by wait(). */
+/* math_cuda.c: the arithmetic of training in the memory of NVIDIA GPUs: products of matrices are
+ * cuBLAS's, the rest kernels (math_kernels.cu). Everything that is asked of a device is queued on
+ * one stream, whoever asks for it, so that it happens in the order of the calls. What fails is
+ * kept, and told by wait(). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,16 +22,39 @@ struct scratch {
         size_t n;
 };
 
-static struct {
+/* What alloc() gave, and how much that was. */
+struct held {
+        struct held *next;
+        void *p;
+        size_t n;
+};
+
+/* A device of the rank. Where the machine has fewer, two of them are one GPU, with a stream each.
+ */
+struct gpu {
         struct mutex mtx;
-        bool open;
         int device;
         cudaStream_t stream;
+        void *cublas;
         uint64_t taken GUARDED_BY(&mtx), peak GUARDED_BY(&mtx);
         int err GUARDED_BY(&mtx);
+        struct held *held GUARDED_BY(&mtx);
         struct scratch a GUARDED_BY(&mtx), b GUARDED_BY(&mtx), places GUARDED_BY(&mtx),
                 parts GUARDED_BY(&mtx);
-} gpu = {.mtx = MUTEX_INITIALIZER(LOCK_BENCH)};
+};
+static struct gpu gpus[MATH_DEVICES_MAX];
+static unsigned ngpus;                /* open; the main thread's, while no other computes */
+static _Thread_local unsigned in_use; /* by this thread */
+
+static struct gpu *this_gpu(void)
+{
+        return &gpus[in_use];
+}
+
+static void cuda_use(unsigned device)
+{
+        in_use = device;
+}
 
 /* What a call returned as a negative errno; anything but no memory is said. */
 static int failed(const char *call, cudaError_t e)
@@ -41,142 +65,202 @@ static int failed(const char *call, cudaError_t e)
         return e == cudaErrorMemoryAllocation ? -ENOMEM : dev_fail(call, cudaGetErrorString(e));
 }
 
-static void keep_locked(int err) REQUIRES(&gpu.mtx)
+static void keep_locked(struct gpu *g, int err) REQUIRES(&g->mtx)
 {
-        if (!gpu.err)
-                gpu.err = err;
+        if (!g->err)
+                g->err = err;
 }
 
 /* Every call says which device it means: its thread may be a new one. */
-static cudaStream_t queue_locked(void) REQUIRES(&gpu.mtx)
+static cudaStream_t queue_locked(struct gpu *g) REQUIRES(&g->mtx)
 {
-        keep_locked(failed("cudaSetDevice", cudaSetDevice(gpu.device)));
-        return gpu.stream;
+        keep_locked(g, failed("cudaSetDevice", cudaSetDevice(g->device)));
+        return g->stream;
 }
 
 /* Behind a launch. */
-static void launched_locked(void) REQUIRES(&gpu.mtx)
+static void launched_locked(struct gpu *g) REQUIRES(&g->mtx)
 {
-        keep_locked(failed("a kernel", cudaGetLastError()));
+        keep_locked(g, failed("a kernel", cudaGetLastError()));
 }
 
-static int cuda_open(unsigned threads, char *why, size_t nwhy)
+/* Threads that wait for one behind the rank's first sleep, as they do for that one. */
+static int begin_gpu(struct gpu *g, int device, bool first)
 {
-        (void)threads;
-        mutex_lock(&gpu.mtx);
-        int err = 0;
-        if (!gpu.open) {
-                err = failed("cudaGetDevice", cudaGetDevice(&gpu.device));
-                if (!err)
-                        err = failed("cudaStreamCreate",
-                                     cudaStreamCreateWithFlags(&gpu.stream, cudaStreamNonBlocking));
+        cudaError_t e = first ? cudaSuccess
+                              : cudaInitDevice(device, cudaDeviceScheduleBlockingSync,
+                                               cudaInitDeviceFlagsAreValid);
+
+        mutex_init(&g->mtx, LOCK_BENCH);
+        g->device = device;
+        int err = failed("cudaInitDevice", e);
+        if (!err)
+                err = failed("cudaSetDevice", cudaSetDevice(device));
+        return err ? err
+                   : failed("cudaStreamCreate",
+                            cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking));
+}
+
+/* The devices behind those that are open, from the machine's number `first` on. */
+static int begin_gpus(unsigned devices, int first, char *why, size_t nwhy)
+{
+        int count = 1, err = failed("cudaGetDeviceCount", cudaGetDeviceCount(&count));
+
+        for (; ngpus < devices && !err; ngpus += !err) {
+                struct gpu *g = &gpus[ngpus];
+                const int device = (first + (int)ngpus) % count;
+                err = begin_gpu(g, device, device == first);
+                if (!err && (err = cublas_open(g->stream, &g->cublas, why, nwhy)))
+                        return err;
         }
-        gpu.open = !err;
         if (err)
                 snprintf(why, nwhy, "the GPU gives no queue: see above, or give device=host");
+        return err;
+}
+
+/* Of a job whose rank had others; all that alloc() gave was released. */
+static void end_gpus(void)
+{
+        while (ngpus) {
+                struct gpu *g = &gpus[--ngpus];
+                mutex_lock(&g->mtx);
+                struct scratch *const all[] = {&g->a, &g->b, &g->places, &g->parts};
+                for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+                        (void)cudaFree(all[i]->p);
+                cublas_close(g->cublas);
+                (void)cudaStreamDestroy(g->stream);
+                mutex_unlock(&g->mtx);
+                *g = (struct gpu){.device = 0};
+        }
+}
+
+/* The first is that of the calling thread, which has opened the job's (dev.h). */
+static int cuda_open(unsigned devices, unsigned threads, char *why, size_t nwhy)
+{
+        int first = 0, err = failed("cudaGetDevice", cudaGetDevice(&first));
+
+        (void)threads;
+        if (ngpus && gpus[0].device != first)
+                end_gpus();
+        if (err)
+                snprintf(why, nwhy, "the GPU cannot be used: see above, or give device=host");
         else
-                err = cublas_open(gpu.stream, why, nwhy);
-        gpu.peak = gpu.taken;
-        gpu.err = 0;
-        mutex_unlock(&gpu.mtx);
+                err = begin_gpus(devices, first, why, nwhy);
+        if (!err) /* again what the thread began with */
+                err = failed("cudaSetDevice", cudaSetDevice(first));
+        for (unsigned i = 0; i < ngpus; i++) {
+                struct gpu *g = &gpus[i];
+                mutex_lock(&g->mtx);
+                g->peak = g->taken;
+                g->err = 0;
+                mutex_unlock(&g->mtx);
+        }
         return err;
 }
 
 static uint64_t cuda_peak(void)
 {
-        mutex_lock(&gpu.mtx);
-        const uint64_t peak = gpu.peak;
-        mutex_unlock(&gpu.mtx);
+        uint64_t peak = 0;
+
+        for (unsigned i = 0; i < ngpus; i++) {
+                struct gpu *g = &gpus[i];
+                mutex_lock(&g->mtx);
+                peak = g->peak > peak ? g->peak : peak;
+                mutex_unlock(&g->mtx);
+        }
         return peak;
 }
 
-static int take_locked(size_t n, void **out) REQUIRES(&gpu.mtx)
+static int take_locked(struct gpu *g, size_t n, void **out) REQUIRES(&g->mtx)
 {
-        (void)queue_locked();
+        (void)queue_locked(g);
         int err = failed("cudaMalloc", cudaMalloc(out, n));
         if (err)
                 return err;
-        gpu.taken += n;
-        gpu.peak = gpu.taken > gpu.peak ? gpu.taken : gpu.peak;
+        g->taken += n;
+        g->peak = g->taken > g->peak ? g->taken : g->peak;
         return 0;
 }
 
 /* Room for n bytes, whose old content goes; NULL after keeping the error. */
-static void *room_locked(struct scratch *s, size_t n) REQUIRES(&gpu.mtx)
+static void *room_locked(struct gpu *g, struct scratch *s, size_t n) REQUIRES(&g->mtx)
 {
         if (n <= s->n)
                 return s->p;
         (void)cudaFree(s->p); /* waits for what uses it */
-        gpu.taken -= s->n;
+        g->taken -= s->n;
         *s = (struct scratch){0};
-        int err = take_locked(n, &s->p);
+        int err = take_locked(g, n, &s->p);
         s->n = err ? 0 : n;
-        keep_locked(err);
+        keep_locked(g, err);
         return err ? NULL : s->p;
 }
 
-/* What alloc() gave, and how much that was. */
-struct held {
-        struct held *next;
-        void *p;
-        size_t n;
-};
-static struct held *all_held GUARDED_BY(&gpu.mtx);
-
 static int cuda_alloc(size_t n, void **out)
 {
+        struct gpu *g = this_gpu();
         struct held *h = malloc(sizeof *h);
 
         if (!h)
                 return -ENOMEM;
-        mutex_lock(&gpu.mtx);
+        mutex_lock(&g->mtx);
         h->n = n ? n : 1;
-        int err = take_locked(h->n, &h->p);
+        int err = take_locked(g, h->n, &h->p);
         if (!err) {
-                keep_locked(
-                        failed("cudaMemsetAsync", cudaMemsetAsync(h->p, 0, h->n, queue_locked())));
-                h->next = all_held;
-                all_held = h;
+                keep_locked(g, failed("cudaMemsetAsync",
+                                      cudaMemsetAsync(h->p, 0, h->n, queue_locked(g))));
+                h->next = g->held;
+                g->held = h;
                 *out = h->p;
         }
-        mutex_unlock(&gpu.mtx);
+        mutex_unlock(&g->mtx);
         if (err)
                 free(h);
         return err;
 }
 
-static void cuda_release(void *p)
+/* Whether it was of that device. */
+static bool release_from(struct gpu *g, const void *p)
 {
         struct held *h = NULL;
 
-        mutex_lock(&gpu.mtx);
-        for (struct held **at = &all_held; p && *at; at = &(*at)->next)
+        mutex_lock(&g->mtx);
+        for (struct held **at = &g->held; *at; at = &(*at)->next)
                 if ((*at)->p == p) {
                         h = *at;
                         *at = h->next;
                         break;
                 }
         if (h) {
-                gpu.taken -= h->n;
-                keep_locked(failed("cudaFree", cudaFree(h->p)));
+                g->taken -= h->n;
+                keep_locked(g, failed("cudaFree", cudaFree(h->p)));
         }
-        mutex_unlock(&gpu.mtx);
+        mutex_unlock(&g->mtx);
         free(h);
+        return h;
 }
 
-static int end_of_queue(void)
+static void cuda_release(void *p)
 {
-        return failed("cudaStreamSynchronize", cudaStreamSynchronize(gpu.stream));
+        for (unsigned i = 0; p && i < ngpus && !release_from(&gpus[i], p); i++)
+                ;
+}
+
+static int end_of_queue(const struct gpu *g)
+{
+        return failed("cudaStreamSynchronize", cudaStreamSynchronize(g->stream));
 }
 
 /* Behind what is queued, and done when it returns; others may queue meanwhile. */
 static int move(void *to, const void *from, size_t n, enum cudaMemcpyKind kind)
 {
-        mutex_lock(&gpu.mtx);
-        const cudaStream_t stream = queue_locked();
+        struct gpu *g = this_gpu();
+
+        mutex_lock(&g->mtx);
+        const cudaStream_t stream = queue_locked(g);
         int err = failed("cudaMemcpyAsync", cudaMemcpyAsync(to, from, n, kind, stream));
-        mutex_unlock(&gpu.mtx);
-        return err ? err : end_of_queue();
+        mutex_unlock(&g->mtx);
+        return err ? err : end_of_queue(g);
 }
 
 static int cuda_put(void *to, const void *from, size_t n)
@@ -191,32 +275,39 @@ static int cuda_get(void *to, const void *from, size_t n)
 
 static int cuda_wait(void)
 {
-        mutex_lock(&gpu.mtx);
-        (void)queue_locked();
-        mutex_unlock(&gpu.mtx);
-        int err = end_of_queue();
-        mutex_lock(&gpu.mtx);
-        keep_locked(err);
-        err = gpu.err;
-        mutex_unlock(&gpu.mtx);
+        struct gpu *g = this_gpu();
+
+        mutex_lock(&g->mtx);
+        (void)queue_locked(g);
+        mutex_unlock(&g->mtx);
+        int err = end_of_queue(g);
+        mutex_lock(&g->mtx);
+        keep_locked(g, err);
+        err = g->err;
+        mutex_unlock(&g->mtx);
         return err;
 }
 
 static void cuda_zero(float *x, size_t n)
 {
-        mutex_lock(&gpu.mtx);
-        keep_locked(
-                failed("cudaMemsetAsync", cudaMemsetAsync(x, 0, n * sizeof *x, queue_locked())));
-        mutex_unlock(&gpu.mtx);
+        struct gpu *g = this_gpu();
+
+        mutex_lock(&g->mtx);
+        keep_locked(g, failed("cudaMemsetAsync",
+                              cudaMemsetAsync(x, 0, n * sizeof *x, queue_locked(g))));
+        mutex_unlock(&g->mtx);
 }
 
+/* The memory may be that of two devices. */
 static void cuda_copy(float *to, const float *from, size_t n)
 {
-        mutex_lock(&gpu.mtx);
-        keep_locked(failed("cudaMemcpyAsync",
-                           cudaMemcpyAsync(to, from, n * sizeof *to, cudaMemcpyDeviceToDevice,
-                                           queue_locked())));
-        mutex_unlock(&gpu.mtx);
+        struct gpu *g = this_gpu();
+
+        mutex_lock(&g->mtx);
+        keep_locked(g,
+                    failed("cudaMemcpyAsync", cudaMemcpyAsync(to, from, n * sizeof *to,
+                                                              cudaMemcpyDefault, queue_locked(g))));
+        mutex_unlock(&g->mtx);
 }
 
 /* --- products --- */
@@ -235,19 +326,19 @@ static size_t extent(const struct product *p, size_t rows, size_t cols, size_t l
 }
 
 /* A matrix, or several, as what is multiplied; NULL: no memory, which is kept. */
-static const void *operand_locked(const struct product *p, const float *x, size_t n, float grows,
-                                  struct scratch *s) REQUIRES(&gpu.mtx)
+static const void *operand_locked(struct gpu *g, const struct product *p, const float *x, size_t n,
+                                  float grows, struct scratch *s) REQUIRES(&g->mtx)
 {
         if (!p->half)
                 return x;
-        void *half = room_locked(s, 2 * n);
+        void *half = room_locked(g, s, 2 * n);
         if (half)
-                kernels_to_half(gpu.stream, x, half, n, grows > 0 ? grows : 1);
+                kernels_to_half(g->stream, x, half, n, grows > 0 ? grows : 1);
         return half;
 }
 
-static void product_locked(const struct product *p, const float *a, const float *b, float *c)
-        REQUIRES(&gpu.mtx)
+static void product_locked(struct gpu *g, const struct product *p, const float *a, const float *b,
+                           float *c) REQUIRES(&g->mtx)
 {
         const size_t outer = at_least_one(p->outer.n), inner = at_least_one(p->inner.n);
         const size_t n = outer * inner, bytes = p->half ? 2 : sizeof(float);
@@ -255,32 +346,35 @@ static void product_locked(const struct product *p, const float *a, const float 
                                  p->outer.a, p->inner.a);
         const size_t nb = extent(p, p->b_turned ? p->n : p->k, p->b_turned ? p->k : p->n, p->ldb,
                                  p->outer.b, p->inner.b);
-        const void *from_a = operand_locked(p, a, na, p->a_grows, &gpu.a);
-        const void *from_b = from_a ? operand_locked(p, b, nb, p->b_grows, &gpu.b) : NULL;
+        const void *from_a = operand_locked(g, p, a, na, p->a_grows, &g->a);
+        const void *from_b = from_a ? operand_locked(g, p, b, nb, p->b_grows, &g->b) : NULL;
 
         if (!from_a || !from_b)
                 return;
         if (n == 1) {
-                keep_locked(cublas_product(p, from_a, from_b, c));
+                keep_locked(g, cublas_product(g->cublas, p, from_a, from_b, c));
                 return;
         }
         const struct kernels_run run[3] = {{from_a, p->outer.a, p->inner.a, bytes},
                                            {from_b, p->outer.b, p->inner.b, bytes},
                                            {c, p->outer.c, p->inner.c, sizeof *c}};
-        const void **places = room_locked(&gpu.places, 3 * n * sizeof *places);
+        const void **places = room_locked(g, &g->places, 3 * n * sizeof *places);
         if (!places)
                 return;
-        kernels_places(gpu.stream, run, outer, inner, places);
-        keep_locked(cublas_products(p, n, places, places + n, (float *const *)(places + 2 * n)));
+        kernels_places(g->stream, run, outer, inner, places);
+        keep_locked(g, cublas_products(g->cublas, p, n, places, places + n,
+                                       (float *const *)(places + 2 * n)));
 }
 
 static void cuda_product(const struct product *p, const float *a, const float *b, float *c)
 {
-        mutex_lock(&gpu.mtx);
-        (void)queue_locked();
-        product_locked(p, a, b, c);
-        launched_locked();
-        mutex_unlock(&gpu.mtx);
+        struct gpu *g = this_gpu();
+
+        mutex_lock(&g->mtx);
+        (void)queue_locked(g);
+        product_locked(g, p, a, b, c);
+        launched_locked(g);
+        mutex_unlock(&g->mtx);
 }
 
 /* --- kernels --- */
@@ -289,10 +383,11 @@ static void cuda_product(const struct product *p, const float *a, const float *b
 #define QUEUES(name, types, ...)                                                                   \
         static void cuda_##name types                                                              \
         {                                                                                          \
-                mutex_lock(&gpu.mtx);                                                              \
-                kernels_##name(queue_locked(), __VA_ARGS__);                                       \
-                launched_locked();                                                                 \
-                mutex_unlock(&gpu.mtx);                                                            \
+                struct gpu *this_one = this_gpu();                                                 \
+                mutex_lock(&this_one->mtx);                                                        \
+                kernels_##name(queue_locked(this_one), __VA_ARGS__);                               \
+                launched_locked(this_one);                                                         \
+                mutex_unlock(&this_one->mtx);                                                      \
         }
 
 QUEUES(add, (float *to, const float *from, size_t n), to, from, n)
@@ -334,29 +429,34 @@ QUEUES(adamw, (float *w, const float *g, float *m, float *v, size_t n, const str
 
 static void cuda_loss_sum(float *x, size_t n, float scale, float *loss)
 {
-        mutex_lock(&gpu.mtx);
-        double *parts = room_locked(&gpu.parts, KERNELS_PARTS * sizeof *parts);
+        struct gpu *g = this_gpu();
+
+        mutex_lock(&g->mtx);
+        double *parts = room_locked(g, &g->parts, KERNELS_PARTS * sizeof *parts);
         if (parts)
-                kernels_loss_sum(queue_locked(), x, n, scale, loss, parts);
-        launched_locked();
-        mutex_unlock(&gpu.mtx);
+                kernels_loss_sum(queue_locked(g), x, n, scale, loss, parts);
+        launched_locked(g);
+        mutex_unlock(&g->mtx);
 }
 
 static void cuda_loss_entropy(float *x, const int32_t *target, size_t rows, size_t n, float scale,
                               float *loss)
 {
-        mutex_lock(&gpu.mtx);
-        double *parts = room_locked(&gpu.parts, rows * sizeof *parts);
+        struct gpu *g = this_gpu();
+
+        mutex_lock(&g->mtx);
+        double *parts = room_locked(g, &g->parts, rows * sizeof *parts);
         if (parts)
-                kernels_loss_entropy(queue_locked(), x, target, rows, n, scale, loss, parts);
-        launched_locked();
-        mutex_unlock(&gpu.mtx);
+                kernels_loss_entropy(queue_locked(g), x, target, rows, n, scale, loss, parts);
+        launched_locked(g);
+        mutex_unlock(&g->mtx);
 }
 
 const struct math_ops math_cuda = {
         .name = "cuda",
         .halves = true,
         .open = cuda_open,
+        .use = cuda_use,
         .version = cublas_version,
         .peak = cuda_peak,
         .alloc = cuda_alloc,

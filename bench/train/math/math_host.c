@@ -14,6 +14,18 @@
 
 #include "base/banned.h"
 
+/* All devices are the same memory and the same cores. */
+static int host_open(unsigned devices, unsigned threads, char *why, size_t nwhy)
+{
+        (void)devices;
+        return blas_open(threads, why, nwhy);
+}
+
+static void host_use(unsigned device)
+{
+        (void)device;
+}
+
 static int host_alloc(size_t n, void **out)
 {
         void *p;
@@ -278,7 +290,8 @@ static void host_adamw(float *w, const float *g, float *m, float *v, size_t n, c
 
 const struct math_ops math_host = {
         .name = "host",
-        .open = blas_open,
+        .open = host_open,
+        .use = host_use,
         .version = blas_version,
         .peak = host_peak,
         .alloc = host_alloc,

@@ -3,7 +3,11 @@
  *
  * All pointers are to memory of the device, but those of put() and get(). Matrices are stored row
  * by row. Calls are queued in their order and are done when wait() has returned, which also tells
- * of what failed in them. One thread calls. */
+ * of what failed in them.
+ *
+ * A rank may have several devices. A thread calls for one of them at a time, the first unless it
+ * says otherwise, and all pointers are to memory of that one, but those of put(), get() and
+ * copy(). Each device has a queue of its own. */
 #ifndef CKPTFS_BENCH_TRAIN_MATH_OPS_H
 #define CKPTFS_BENCH_TRAIN_MATH_OPS_H
 
@@ -75,14 +79,19 @@ static inline struct adam_step adam_step(const struct adam *a)
         return s;
 }
 
+enum { MATH_DEVICES_MAX = 64 };
+
 struct math_ops { /* no slot is NULL */
         const char *name;
         bool halves; /* products may be of halves */
-        /* Takes the device; on the host, with so many threads. 0, or a negative errno with one line
-         * in `why`. Blocks. */
-        int (*open)(unsigned threads, char *why, size_t nwhy);
+        /* Takes so many devices from the job's (dev.h) on, counted in a circle where the machine
+         * has fewer; the host is any number of them, with so many threads for each product. 0, or
+         * a negative errno with one line in `why`. Blocks. */
+        int (*open)(unsigned devices, unsigned threads, char *why, size_t nwhy);
+        void (*use)(unsigned device); /* by this thread, from here on */
         const char *(*version)(void); /* of what multiplies matrices, in words; once it is open */
-        /* The most bytes of a device's memory that were taken since open(); 0: it is the host's. */
+        /* The most bytes of one device's memory that were taken since open(); 0: it is the host's.
+         */
         uint64_t (*peak)(void);
         /* n bytes, zeros, on 64 bytes. 0 or -ENOMEM. release(NULL) is fine. */
         int (*alloc)(size_t n, void **out);
@@ -90,7 +99,7 @@ struct math_ops { /* no slot is NULL */
         /* n bytes from the host's memory, and to it; they wait. 0 or a negative errno. */
         int (*put)(void *to, const void *from, size_t n);
         int (*get)(void *to, const void *from, size_t n);
-        int (*wait)(void);
+        int (*wait)(void); /* for this thread's device */
 
         void (*zero)(float *x, size_t n);
         void (*copy)(float *to, const float *from, size_t n);
@@ -145,6 +154,7 @@ extern const struct math_ops math_cuda;
 
 /* Opens the table for the device of the job (dev_get()), or, where that is none, the host's with so
  * many threads; `half` for products of halves. 0, or a negative errno with one line in `why`. */
-int math_choose(bool half, unsigned threads, const struct math_ops **out, char *why, size_t nwhy);
+int math_choose(bool half, unsigned devices, unsigned threads, const struct math_ops **out,
+                char *why, size_t nwhy);
 
 #endif

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runtime.c: memory of cuda_runtime.h, and the few functions of cuBLAS that cublas.c loads. */
+/* runtime.c: memory, streams and events of cuda_runtime.h, and the few functions of cuBLAS that
+ * cublas.c loads. */
 #include <math.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,26 +11,281 @@
 
 #include "base/banned.h"
 
+enum { DEVICES = 2 };
+
+struct task {
+        struct task *next;
+        void (*run)(void *arg);
+        void *arg;
+};
+
+struct emulated_stream {
+        int device;
+        struct task *first, *last;
+        uint64_t queued, done;
+};
+
+struct emulated_event {
+        struct emulated_stream *stream; /* NULL: it was not recorded */
+        uint64_t until;
+};
+
+static pthread_mutex_t lock;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Thread_local int current;
+static struct memory {
+        struct memory *next;
+        char *p;
+        size_t n;
+        int device;
+} * all_memory;
+static struct emulated_stream *all_streams[64];
+static size_t nstreams;
+
+/* A task may queue others. */
+static void make_lock(void)
+{
+        pthread_mutexattr_t a;
+
+        pthread_mutexattr_init(&a);
+        pthread_mutexattr_settype(&a, PTHREAD_MUTEX_RECURSIVE);
+        pthread_mutex_init(&lock, &a);
+}
+
+static void hold(void)
+{
+        pthread_once(&once, make_lock);
+        pthread_mutex_lock(&lock);
+}
+
+static void let_go(void)
+{
+        pthread_mutex_unlock(&lock);
+}
+
+static void die(const char *why)
+{
+        fprintf(stderr, "emulated: %s\n", why);
+        abort();
+}
+
+/* --- memory --- */
+
 /* Nobody may count on zeros. */
 cudaError_t cudaMalloc(void **out, size_t n)
 {
+        struct memory *m = malloc(sizeof *m);
+
         *out = malloc(n);
-        if (!*out)
+        if (!*out || !m) {
+                free(*out);
+                free(m);
                 return cudaErrorMemoryAllocation;
+        }
         memset(*out, 0xa5, n);
+        hold();
+        *m = (struct memory){.next = all_memory, .p = *out, .n = n, .device = current};
+        all_memory = m;
+        let_go();
         return cudaSuccess;
 }
 
+static void run_until(struct emulated_stream *s, uint64_t until)
+{
+        while (s->done < until) {
+                struct task *t = s->first;
+                s->first = t->next;
+                s->done++;
+                t->run(t->arg);
+                free(t);
+        }
+}
+
+/* It waits for all devices. */
 cudaError_t cudaFree(void *p)
 {
+        if (!p)
+                return cudaSuccess;
+        hold();
+        for (size_t i = 0; i < nstreams; i++)
+                run_until(all_streams[i], all_streams[i]->queued);
+        struct memory **at = &all_memory;
+        while (*at && (*at)->p != p)
+                at = &(*at)->next;
+        struct memory *m = *at;
+        if (!m)
+                die("memory is given back that was not taken");
+        *at = m->next;
+        free(m);
         free(p);
+        let_go();
         return cudaSuccess;
+}
+
+void emulated_touch(cudaStream_t stream, const void *p)
+{
+        const struct memory *m;
+
+        hold();
+        for (m = all_memory; m && (uintptr_t)p - (uintptr_t)m->p >= m->n; m = m->next)
+                ;
+        if (p && (!m || m->device != stream->device))
+                die(m ? "memory of another device" : "memory that is no device's");
+        let_go();
+}
+
+void emulated_at_home(cudaStream_t stream)
+{
+        if (stream->device != current)
+                die("a kernel is queued on another device than its thread's");
+}
+
+/* --- streams --- */
+
+void emulated_queue(cudaStream_t s, void (*run)(void *arg), void *arg)
+{
+        struct task *t = malloc(sizeof *t);
+
+        if (!t)
+                die("no memory");
+        *t = (struct task){.run = run, .arg = arg};
+        hold();
+        if (s->queued++ == s->done)
+                s->first = t;
+        else
+                s->last->next = t;
+        s->last = t;
+        let_go();
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
+{
+        struct emulated_stream *s = calloc(1, sizeof *s);
+
+        (void)flags;
+        if (!s)
+                return cudaErrorMemoryAllocation;
+        s->device = current;
+        hold();
+        if (nstreams == sizeof all_streams / sizeof all_streams[0])
+                die("more streams than are thought of");
+        all_streams[nstreams++] = s;
+        let_go();
+        *out = s;
+        return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t s)
+{
+        hold();
+        run_until(s, s->queued);
+        for (size_t i = 0; i < nstreams; i++)
+                if (all_streams[i] == s)
+                        all_streams[i] = all_streams[--nstreams];
+        free(s);
+        let_go();
+        return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t s)
+{
+        hold();
+        run_until(s, s->queued);
+        let_go();
+        return cudaSuccess;
+}
+
+/* Who asks again and again comes to the end. */
+cudaError_t cudaStreamQuery(cudaStream_t s)
+{
+        hold();
+        const bool idle = s->done == s->queued;
+        if (!idle)
+                run_until(s, s->done + 1);
+        let_go();
+        return idle ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags)
+{
+        (void)flags;
+        *out = calloc(1, sizeof **out);
+        return *out ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t e)
+{
+        free(e);
+        return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
+{
+        hold();
+        *e = (struct emulated_event){.stream = s, .until = s->queued};
+        let_go();
+        return cudaSuccess;
+}
+
+static void run_event(void *arg)
+{
+        struct emulated_event *e = arg;
+
+        if (e->stream)
+                run_until(e->stream, e->until);
+        free(e);
+}
+
+/* What the event stands for now. */
+cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags)
+{
+        struct emulated_event *now = malloc(sizeof *now);
+
+        (void)flags;
+        if (!now)
+                return cudaErrorMemoryAllocation;
+        hold();
+        *now = *e;
+        emulated_queue(s, run_event, now);
+        let_go();
+        return cudaSuccess;
+}
+
+struct copy {
+        void *to;
+        const void *from;
+        int byte;
+        size_t n;
+};
+
+static void queue_copy(cudaStream_t s, void (*run)(void *arg), struct copy c)
+{
+        struct copy *p = malloc(sizeof *p);
+
+        if (!p)
+                die("no memory");
+        *p = c;
+        emulated_queue(s, run, p);
+}
+
+static void run_memset(void *arg)
+{
+        struct copy *c = arg;
+        memset(c->to, c->byte, c->n);
+        free(c);
+}
+
+static void run_memcpy(void *arg)
+{
+        struct copy *c = arg;
+        memcpy(c->to, c->from, c->n);
+        free(c);
 }
 
 cudaError_t cudaMemsetAsync(void *p, int byte, size_t n, cudaStream_t stream)
 {
-        (void)stream;
-        memset(p, byte, n);
+        emulated_touch(stream, p);
+        queue_copy(stream, run_memset, (struct copy){.to = p, .byte = byte, .n = n});
         return cudaSuccess;
 }
 
@@ -35,33 +293,36 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcp
                             cudaStream_t stream)
 {
         (void)kind;
-        (void)stream;
-        memcpy(to, from, n);
+        queue_copy(stream, run_memcpy, (struct copy){.to = to, .from = from, .n = n});
         return cudaSuccess;
 }
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
+/* --- devices --- */
+
+cudaError_t cudaInitDevice(int device, unsigned flags, unsigned valid)
 {
         (void)flags;
-        *out = NULL;
-        return cudaSuccess;
+        (void)valid;
+        return device < DEVICES ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+cudaError_t cudaGetDeviceCount(int *out)
 {
-        (void)stream;
+        *out = DEVICES;
         return cudaSuccess;
 }
 
 cudaError_t cudaGetDevice(int *out)
 {
-        *out = 0;
+        *out = current;
         return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device)
 {
-        (void)device;
+        if (device < 0 || device >= DEVICES)
+                return cudaErrorInvalidDevice;
+        current = device;
         return cudaSuccess;
 }
 
@@ -72,7 +333,7 @@ cudaError_t cudaGetLastError(void)
 
 const char *cudaGetErrorString(cudaError_t e)
 {
-        return e ? "out of memory" : "no error";
+        return e == cudaErrorMemoryAllocation ? "out of memory" : e ? "no such device" : "no error";
 }
 
 /* Halves are IEEE 754's binary16, a type that not every compiler has: a sign, five bits of the
@@ -109,13 +370,20 @@ float emulated_from_half(uint16_t bits)
 
 /* --- cuBLAS --- */
 
-typedef void *handle;
+typedef struct {
+        cudaStream_t stream;
+} * handle;
 enum { R_32F = 0, R_16F = 2, COMPUTE_32F = 68 };
 
 static int create(handle *out)
 {
-        static int one;
-        *out = &one;
+        *out = calloc(1, sizeof **out);
+        return *out ? 0 : 3; /* CUBLAS_STATUS_ALLOC_FAILED */
+}
+
+static int destroy(handle h)
+{
+        free(h);
         return 0;
 }
 
@@ -128,8 +396,7 @@ static int get_version(handle h, int *out)
 
 static int set_stream(handle h, void *stream)
 {
-        (void)h;
-        (void)stream;
+        h->stream = stream;
         return 0;
 }
 
@@ -139,31 +406,84 @@ static float element(const void *m, int type, size_t at)
                              : ((const float *)m)[at];
 }
 
+/* One product, or several. */
+struct gemm {
+        int turn_a, turn_b, m, n, k, type, lda, ldb, ldc, count;
+        float alpha, beta;
+        const void *const *a, *const *b; /* on the device; NULL: one, as follows */
+        void *const *c;
+        const void *one_a, *one_b;
+        void *one_c;
+};
+
 /* Column by column; what beta is 0 for is not read. */
+static void multiply(const struct gemm *g, const void *a, const void *b, float *out)
+{
+        const size_t lda = (size_t)g->lda, ldb = (size_t)g->ldb;
+
+        for (size_t j = 0; j < (size_t)g->n; j++)
+                for (size_t i = 0; i < (size_t)g->m; i++) {
+                        float sum = 0;
+                        for (size_t x = 0; x < (size_t)g->k; x++)
+                                sum += element(a, g->type, g->turn_a ? i * lda + x : x * lda + i) *
+                                       element(b, g->type, g->turn_b ? x * ldb + j : j * ldb + x);
+                        float *to = &out[j * (size_t)g->ldc + i];
+                        *to = g->alpha * sum + (g->beta != 0 ? g->beta * *to : 0);
+                }
+}
+
+static void run_gemm(void *arg)
+{
+        struct gemm *g = arg;
+
+        if (!g->a)
+                multiply(g, g->one_a, g->one_b, g->one_c);
+        for (int i = 0; g->a && i < g->count; i++)
+                multiply(g, g->a[i], g->b[i], g->c[i]);
+        free(g);
+}
+
+static int queue_gemm(handle h, const struct gemm *like, bool right)
+{
+        const void *const touched[] = {like->a ? (const void *)like->a : like->one_a,
+                                       like->b ? (const void *)like->b : like->one_b,
+                                       like->c ? (const void *)like->c : like->one_c};
+        struct gemm *g = malloc(sizeof *g);
+
+        if (!g || !right || like->ldc < like->m || like->lda < (like->turn_a ? like->k : like->m) ||
+            like->ldb < (like->turn_b ? like->n : like->k)) {
+                free(g);
+                return 7; /* CUBLAS_STATUS_INVALID_VALUE */
+        }
+        for (size_t i = 0; i < sizeof touched / sizeof touched[0]; i++)
+                emulated_touch(h->stream, touched[i]);
+        emulated_at_home(h->stream);
+        *g = *like;
+        emulated_queue(h->stream, run_gemm, g);
+        return 0;
+}
+
 static int gemm(handle h, int turn_a, int turn_b, int m, int n, int k, const void *alpha,
                 const void *a, int a_type, int lda, const void *b, int b_type, int ldb,
                 const void *beta, void *c, int c_type, int ldc, int compute, int algo)
 {
-        const float al = *(const float *)alpha, be = *(const float *)beta;
-        float *out = c;
+        const struct gemm g = {.turn_a = turn_a,
+                               .turn_b = turn_b,
+                               .m = m,
+                               .n = n,
+                               .k = k,
+                               .type = a_type,
+                               .lda = lda,
+                               .ldb = ldb,
+                               .ldc = ldc,
+                               .alpha = *(const float *)alpha,
+                               .beta = *(const float *)beta,
+                               .one_a = a,
+                               .one_b = b,
+                               .one_c = c};
 
-        (void)h;
         (void)algo;
-        if (c_type != R_32F || compute != COMPUTE_32F || a_type != b_type || ldc < m ||
-            lda < (turn_a ? k : m) || ldb < (turn_b ? n : k))
-                return 7; /* CUBLAS_STATUS_INVALID_VALUE */
-        for (size_t j = 0; j < (size_t)n; j++)
-                for (size_t i = 0; i < (size_t)m; i++) {
-                        float sum = 0;
-                        for (size_t x = 0; x < (size_t)k; x++)
-                                sum += element(a, a_type,
-                                               turn_a ? i * (size_t)lda + x : x * (size_t)lda + i) *
-                                       element(b, b_type,
-                                               turn_b ? x * (size_t)ldb + j : j * (size_t)ldb + x);
-                        float *to = &out[j * (size_t)ldc + i];
-                        *to = al * sum + (be != 0 ? be * *to : 0);
-                }
-        return 0;
+        return queue_gemm(h, &g, c_type == R_32F && compute == COMPUTE_32F && a_type == b_type);
 }
 
 static int gemms(handle h, int turn_a, int turn_b, int m, int n, int k, const void *alpha,
@@ -171,12 +491,24 @@ static int gemms(handle h, int turn_a, int turn_b, int m, int n, int k, const vo
                  int ldb, const void *beta, void *const *c, int c_type, int ldc, int count,
                  int compute, int algo)
 {
-        int rc = 0;
+        const struct gemm g = {.turn_a = turn_a,
+                               .turn_b = turn_b,
+                               .m = m,
+                               .n = n,
+                               .k = k,
+                               .type = a_type,
+                               .lda = lda,
+                               .ldb = ldb,
+                               .ldc = ldc,
+                               .count = count,
+                               .alpha = *(const float *)alpha,
+                               .beta = *(const float *)beta,
+                               .a = a,
+                               .b = b,
+                               .c = c};
 
-        for (int i = 0; i < count && !rc; i++)
-                rc = gemm(h, turn_a, turn_b, m, n, k, alpha, a[i], a_type, lda, b[i], b_type, ldb,
-                          beta, c[i], c_type, ldc, compute, algo);
-        return rc;
+        (void)algo;
+        return queue_gemm(h, &g, c_type == R_32F && compute == COMPUTE_32F && a_type == b_type);
 }
 
 /* What cublas.c calls as dlopen() and dlsym(). */
@@ -199,6 +531,7 @@ void *emulated_dlsym(void *lib, const char *name)
                 void *is;
         } calls[] = {
                 {"cublasCreate_v2", FUNCTION(create)},
+                {"cublasDestroy_v2", FUNCTION(destroy)},
                 {"cublasGetVersion_v2", FUNCTION(get_version)},
                 {"cublasSetStream_v2", FUNCTION(set_stream)},
                 {"cublasGemmEx", FUNCTION(gemm)},

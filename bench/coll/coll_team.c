@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* coll_team.c: see coll_team.h. */
+#include "bench/coll/coll_team.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+static struct coll_member *of(const struct coll *c)
+{
+        return c->group;
+}
+
+/* Waits for the others. */
+static void meet(struct coll_team *t)
+{
+        mutex_lock(&t->mtx);
+        const uint64_t round = t->locked.round;
+        if (++t->locked.came == t->n) {
+                t->locked.came = 0;
+                t->locked.round++;
+                pthread_cond_broadcast(&t->all);
+        }
+        while (t->locked.round == round)
+                mutex_wait(&t->all, &t->mtx);
+        mutex_unlock(&t->mtx);
+}
+
+/* Joins what all have brought in the first one's memory, and has that joined with other ranks'. */
+typedef int join_fn(struct coll_team *t, size_t n);
+
+static int join_max(struct coll_team *t, size_t n)
+{
+        double *to = t->member[0].mine;
+
+        for (unsigned i = 1; i < t->n; i++) {
+                const double *v = t->member[i].mine;
+                for (size_t k = 0; k < n; k++)
+                        to[k] = v[k] > to[k] ? v[k] : to[k];
+        }
+        return t->ranks->ops->max(t->ranks, to, n);
+}
+
+static int join_sum(struct coll_team *t, size_t n)
+{
+        float *to = t->member[0].mine;
+
+        for (unsigned i = 1; i < t->n; i++) {
+                const float *v = t->member[i].mine;
+                for (size_t k = 0; k < n; k++)
+                        to[k] += v[k];
+        }
+        return t->ranks->ops->sum(t->ranks, to, n);
+}
+
+static int join_nothing(struct coll_team *t, size_t n)
+{
+        (void)n;
+        return t->ranks->ops->barrier(t->ranks);
+}
+
+/* Each ends with the joined n elements of that size. */
+static int join(struct coll *c, void *mine, size_t n, size_t size, join_fn *fn)
+{
+        struct coll_member *m = of(c);
+        struct coll_team *t = m->team;
+
+        m->mine = mine;
+        meet(t);
+        if (m == t->member)
+                t->err = fn(t, n);
+        meet(t);
+        const int err = t->err;
+        if (!err && n && m != t->member)
+                memcpy(mine, t->member[0].mine, n * size);
+        meet(t); /* the first goes on to use its memory */
+        return err;
+}
+
+static int team_max(struct coll *c, double *v, size_t n)
+{
+        return join(c, v, n, sizeof *v, join_max);
+}
+
+static int team_sum(struct coll *c, float *v, size_t n)
+{
+        return join(c, v, n, sizeof *v, join_sum);
+}
+
+static int team_barrier(struct coll *c)
+{
+        return join(c, NULL, 0, 0, join_nothing);
+}
+
+/* --- what threads do not ask of each other --- */
+
+static int team_init(struct coll *c, int *argc, char ***argv)
+{
+        (void)c;
+        (void)argc;
+        (void)argv;
+        return -EOPNOTSUPP;
+}
+
+static void team_version(char *out, size_t n)
+{
+        snprintf(out, n, "threads");
+}
+
+static int team_sum_scatter(struct coll *c, const float *all, float *mine, size_t n)
+{
+        (void)c;
+        (void)all;
+        (void)mine;
+        (void)n;
+        return -EOPNOTSUPP;
+}
+
+static int team_gather(struct coll *c, const void *mine, size_t n, void *all)
+{
+        (void)c;
+        (void)mine;
+        (void)n;
+        (void)all;
+        return -EOPNOTSUPP;
+}
+
+static int team_bcast(struct coll *c, void *p, size_t n)
+{
+        (void)c;
+        (void)p;
+        (void)n;
+        return -EOPNOTSUPP;
+}
+
+static int team_share(struct coll *c, unsigned root, void *p, size_t n)
+{
+        (void)root;
+        return team_bcast(c, p, n);
+}
+
+static void team_alarm(struct coll *c, unsigned serial)
+{
+        of(c)->team->ranks->ops->alarm(of(c)->team->ranks, serial);
+}
+
+static bool team_alarmed(struct coll *c, unsigned serial)
+{
+        return of(c)->team->ranks->ops->alarmed(of(c)->team->ranks, serial);
+}
+
+static int team_split(struct coll *c, unsigned n, struct coll *out, bool *in)
+{
+        (void)c;
+        (void)n;
+        *out = (struct coll){0};
+        *in = false;
+        return -EOPNOTSUPP;
+}
+
+static void team_drop(struct coll *part)
+{
+        (void)part;
+}
+
+static void team_finish(struct coll *c, int together)
+{
+        (void)c;
+        (void)together;
+}
+
+static const struct coll_ops coll_of_team = {
+        .name = "team",
+        .init = team_init,
+        .version = team_version,
+        .barrier = team_barrier,
+        .max = team_max,
+        .sum = team_sum,
+        .sum_scatter = team_sum_scatter,
+        .gather = team_gather,
+        .bcast = team_bcast,
+        .share = team_share,
+        .alarm = team_alarm,
+        .alarmed = team_alarmed,
+        .split = team_split,
+        .drop = team_drop,
+        .finish = team_finish,
+};
+
+int coll_team_init(struct coll_team *t, unsigned n, struct coll *c)
+{
+        *t = (struct coll_team){.ranks = c, .n = n, .member = calloc(n, sizeof *t->member)};
+        mutex_init(&t->mtx, LOCK_BENCH);
+        pthread_cond_init(&t->all, NULL);
+        for (unsigned i = 0; i < n && t->member; i++) {
+                struct coll_member *m = &t->member[i];
+                m->team = t;
+                m->coll = (struct coll){.ops = &coll_of_team,
+                                        .rank = c->rank * n + i,
+                                        .ranks = c->ranks * n,
+                                        .host_rank = c->host_rank * n + i,
+                                        .host_ranks = c->host_ranks * n,
+                                        .any_thread = c->any_thread,
+                                        .group = m};
+        }
+        return t->member ? 0 : -ENOMEM;
+}
+
+void coll_team_release(struct coll_team *t)
+{
+        free(t->member);
+        t->member = NULL;
+}
