@@ -59,6 +59,7 @@ if WITH_LIBS3
 %C%_libbench_la_SOURCES += %D%/io/io_libs3.c
 %C%_libbench_la_LIBADD += $(LIBS3_LIBS)
 endif
+EXTRA_DIST += %D%/connections.sh %D%/hosts.awk %D%/hosts.sh %D%/metrics.sh %D%/sim.sh %D%/speed.awk %D%/speed.sh
 EXTRA_DIST += %D%/connections.sh %D%/hosts.awk %D%/hosts.sh %D%/readers.py %D%/readers.sh %D%/sim.sh %D%/speed.awk %D%/speed.sh
 EXTRA_DIST += %D%/third_party/awscrt.sh %D%/third_party/awscrt.txt
 
