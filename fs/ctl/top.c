@@ -95,21 +95,6 @@ static double rate(const struct look *now, const struct look *then, const char *
         return then->stats.n && s > 0 ? (metric(now, name) - metric(then, name)) / s : 0;
 }
 
-/* What the store got of a file since the look before, in a second. */
-static double file_rate(const struct look *now, const struct look *then, const struct live_line *l)
-{
-        double s = now->at - then->at;
-
-        for (size_t i = 0; i < then->files.n && s > 0; i++) {
-                const struct live_line *old = &then->files.lines[i];
-                if (strcmp(old->v[0], "file") != 0 || strcmp(old->v[FILE_KEY], l->v[FILE_KEY]) != 0)
-                        continue;
-                double more = strtod(l->v[FILE_SENT], NULL) - strtod(old->v[FILE_SENT], NULL);
-                return more > 0 ? more / s : 0;
-        }
-        return 0;
-}
-
 static int by_rate(const void *a, const void *b)
 {
         const struct row *x = a, *y = b;
@@ -187,8 +172,7 @@ static void draw_head(struct screen *s, const struct look *now, const struct loo
              live_field(r, "uploading"), live_field(r, "failed"));
 }
 
-static void draw_files(struct screen *s, const struct look *now, const struct look *then,
-                       enum order order)
+static void draw_files(struct screen *s, const struct look *now, enum order order)
 {
         static int (*const orders[ORDERS])(const void *a, const void *b) = {by_rate, by_size,
                                                                             by_name};
@@ -200,7 +184,7 @@ static void draw_files(struct screen *s, const struct look *now, const struct lo
         for (size_t i = 0; v && i < now->files.n; i++)
                 if (!strcmp(now->files.lines[i].v[0], "file")) {
                         v[n].l = &now->files.lines[i];
-                        v[n].rate = file_rate(now, then, v[n].l);
+                        v[n].rate = strtod(v[n].l->v[FILE_RATE], NULL);
                         n++;
                 }
         if (n)
@@ -230,7 +214,7 @@ static void draw(const struct look *now, const struct look *then, enum order ord
         measure(&s);
         buf_adds(&s.text, "\033[H");
         draw_head(&s, now, then);
-        draw_files(&s, now, then, order);
+        draw_files(&s, now, order);
         while (s.used + 1 < s.height)
                 line(&s, "%s", "");
         line(&s, "q quit   s order: %s   + - each %g s   space look now", names[order],

@@ -9,7 +9,7 @@
 mount -t tmpfs tmpfs /mnt
 at_exit 'umount -l /mnt'
 mkdir /mnt/ckpt
-spawn "$builddir/storesim" --null --bucket bucket --rate 4M --ttfb 20ms --fill runs/step-0900/shard-=2,512M >"$tmp/store"
+spawn "$builddir/storesim" --null --bucket bucket --rate 4M --ttfb 20ms --fill runs/step-0900/shard-=2,2G >"$tmp/store"
 wait_for 30 grep -q '^listening on ' "$tmp/store"
 spawn "$builddir/ckptfs" -f s3://bucket/runs /mnt/ckpt \
 	-o "endpoint=$(sed -n 's/^listening on //p' "$tmp/store"),anonymous,region=eu-west-1,memory=512M,control_dir=$tmp/control" 2>"$tmp/log"
