@@ -3,6 +3,7 @@
 admin_tests = \
 	%D%/examples.sh \
 	%D%/kubernetes.sh \
+	%D%/symptoms.sh \
 	$(NULL)
 all_tests += $(admin_tests)
 EXTRA_DIST += $(admin_tests) %D%/displays.awk %D%/examples.plan %D%/schemas.py %D%/setup.sh
