@@ -5,7 +5,7 @@
 CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 32
+plan 38
 start_store
 mount_ckptfs part_size=5M deadline=20s attr_ttl=0 upload=compose
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -87,4 +87,24 @@ expect_eq "x" "$(cat "$mnt/c/x")" "a folder whose operation was forgotten is at 
 set_faults
 expect_eq "ENOTEMPTY" "$(fdo rename "$mnt/c" "$mnt/taken")" "a rename of a folder onto a name that is taken fails"
 expect_eq "c taken" "$(ls "$mnt" | xargs)" "both folders stay after a rename that failed"
+umount_ckptfs
+store_stop
+
+# No moveTo: what was copied is deleted, and is gone when that is asked for once more. There is a condition on the
+# new name, too.
+store_data=$tmp/copies
+start_store --no-move
+mount_ckptfs part_size=5M deadline=20s attr_ttl=0
+cat >"$tmp/delete_lost.json" <<-EOF
+	[{"op": "objects.delete", "times": 1, "do": "reset_after"}]
+EOF
+echo x >"$mnt/a"
+set_faults "$tmp/delete_lost.json"
+expect_eq ok "$(fdo rename2 n "$mnt/a" "$mnt/b")" "a free name is taken though the reply to the delete of the old one is lost"
+expect_eq "b" "$(store_ls | xargs)" "a file whose old name was deleted twice has the new one"
+set_faults "$tmp/delete_lost.json"
+expect_eq "ok ok ok ok" "$(sent "$tmp/data" wcx new 12000000)" "a new file is written though the reply to the delete of its copy is lost"
+same "a new file whose copy was deleted twice is whole" "$tmp/data" new
+expect_eq "" "$(store_ls .ckptfs/)" "nothing is kept of a copy that was deleted twice"
+set_faults
 umount_ckptfs

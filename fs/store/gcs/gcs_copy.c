@@ -297,6 +297,13 @@ static int probed(struct store_kind *k, struct op *op)
         return err ? err : source_stands(k, op);
 }
 
+/* Whether what was copied is not there any more to be deleted: where the rename has a condition on
+ * its target, too, a 412 is -EEXIST whatever it is about. */
+static bool is_other_or_gone(int err)
+{
+        return err == -ENOENT || err == -ESTALE || err == -EEXIST;
+}
+
 int gcs_rename_parse(struct store_kind *k, struct op *op)
 {
         int err;
@@ -310,7 +317,7 @@ int gcs_rename_parse(struct store_kind *k, struct op *op)
                 return gcs_verify_parse(k, op);
         case GCS_UNLINK:
                 err = gcs_ok(op) ? 0 : gcs_fault(k, op);
-                return err == -ENOENT || err == -ESTALE ? 0 : err;
+                return is_other_or_gone(err) ? 0 : err;
         case GCS_COPIED:
                 err = gcs_verify_parse(k, op);
                 break;
