@@ -188,8 +188,9 @@ static int make_it(const char *device, const char *dir)
 
 static int usage(void)
 {
-        return refuse("the device or the directory is missing: give ckptbench prepare-nvme "
-                      "--device DEVICE --mountpoint DIR [--yes]");
+        refuse("the device or the directory is missing: give ckptbench prepare-nvme "
+               "--device DEVICE --mountpoint DIR [--yes]");
+        return 1;
 }
 
 int prepare_nvme_main(int argc, char **argv)

@@ -49,8 +49,14 @@ static int name_dir(struct run *r, const struct sweep *s, const struct keys *k)
         strftime(when, sizeof when, "%Y-%m-%d_%H-%M-%S", &tm);
         if (*k->sweep_dir && (!out || out->level <= dir->level))
                 n = snprintf(r->dir, sizeof r->dir, "%s", k->sweep_dir);
-        else
+        else if (*k->out)
                 n = snprintf(r->dir, sizeof r->dir, "%s/%s/%s", k->out, r->scenario->name, when);
+        else
+                n = -1;
+        if (n < 0) {
+                snprintf(r->dir, sizeof r->dir, "out=''");
+                return -EINVAL;
+        }
         while (n > 1 && n < PATH_MAX && r->dir[n - 1] == '/')
                 r->dir[--n] = 0;
         return n < PATH_MAX - 64 ? 0 : -ENAMETOOLONG;

@@ -78,9 +78,12 @@ static void describe(char *out, size_t n, double *part)
                 duration(seconds / *part - seconds, time, sizeof time);
                 snprintf(out, n, "%3.0f %%, %.2f GB/s, %s left", 100 * *part, rate, time);
         } else {
+                char moved[64] = ""; /* by who saves and loads */
                 duration(seconds, time, sizeof time);
-                snprintf(out, n, "%.2f GB, %.2f GB/s, %s so far", bytes * shown.job.ranks / 1e9,
-                         rate, time);
+                if (bytes > 0)
+                        snprintf(moved, sizeof moved, "%.2f GB, %.2f GB/s, ",
+                                 bytes * shown.job.ranks / 1e9, rate);
+                snprintf(out, n, "%s%s so far", moved, time);
         }
 }
 

@@ -95,7 +95,7 @@ int payload_choose(struct coll *c, uint64_t bytes, unsigned hold, bool *held)
         *held = dev_get() && (fits || !dev_leave());
         if (err || *held)
                 return err;
-        *held = hold == HOLD_ON || (hold == HOLD_AUTO && most * c->host_ranks <= -room * 0.6);
+        *held = preflight_holds(hold, most * c->host_ranks, -room);
         return err;
 }
 

@@ -81,6 +81,11 @@ uint64_t preflight_memory_free(void)
         return all < group ? all : group;
 }
 
+bool preflight_holds(unsigned hold, double bytes, double room)
+{
+        return hold == HOLD_ON || (hold == HOLD_AUTO && bytes <= room * 0.6);
+}
+
 /* Of what all ranks together have, the part of this machine's. */
 static uint64_t on_this_machine(const struct run *r, uint64_t bytes)
 {
@@ -210,7 +215,9 @@ int preflight_check(const struct run *r, const struct keys *k, const struct pref
         if (err)
                 return err;
         /* what a mount has room for, its store knows */
+        double all = (double)(n->shards + n->held) * r->coll->host_ranks;
+        bool holds = preflight_holds((unsigned)k->hold, all, (double)preflight_memory_free());
         if (!dev_may_hold(k))
-                here.memory += here.shards;
+                here.memory += n->shards + (holds ? n->held : 0);
         return preflight_check_at(r, &here, strcmp(s->name, "disk") ? NULL : path, dry, why, nwhy);
 }

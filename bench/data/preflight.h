@@ -20,6 +20,7 @@ struct preflight {
         uint64_t stored; /* most bytes of all ranks that lie at the storage at once */
         uint64_t memory; /* bytes of the host that this rank holds and cannot do without */
         uint64_t shards; /* the same, unless they live on a device */
+        uint64_t held;   /* what it holds beside those where the hold key lets it */
 };
 
 /* "66.0 MB", "24.2 TB": three digits that say something. Returns `out`, or "none". */
@@ -46,6 +47,9 @@ int preflight_check_at(const struct run *r, const struct preflight *n, const cha
  * those above it, below the directory `top`, may still have, page cache not counted. UINT64_MAX: no
  * limit. */
 uint64_t preflight_group_room(const char *membership, const char *top);
+
+/* Whether a hold key has this machine's ranks hold so many bytes in so much free memory. */
+bool preflight_holds(unsigned hold, double bytes, double room);
 
 /* Bytes of memory that can be had on this machine without taking any from another program, within
  * what its control groups may have. */

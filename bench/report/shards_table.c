@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "bench/core/io.h"
+#include "bench/data/preflight.h"
 #include "bench/measure/stats.h"
 #include "bench/report/job.h"
 
@@ -251,11 +252,11 @@ void shards_headline(const struct json *jobs, char *out, size_t n)
                        json_number(json_get(model, "bytes_a_parameter"), 0);
         double layers = json_number(json_get(model, "layers"), 0);
         double ranks = json_number(json_get(setup, "ranks"), 0);
-        char depth[32] = "";
+        char depth[32] = "", size[BYTES_TEXT];
         if (layers > 0)
                 snprintf(depth, sizeof depth, "%g layer%s, ", layers, layers > 1 ? "s" : "");
-        snprintf(out, n, "%s, %s%.2f GB, %g rank%s", json_string(json_get(model, "name"), "?"),
-                 depth, bytes / 1e9, ranks, ranks > 1 ? "s" : "");
+        snprintf(out, n, "%s, %s%s, %g rank%s", json_string(json_get(model, "name"), "?"), depth,
+                 bytes_text((uint64_t)bytes, size), ranks, ranks > 1 ? "s" : "");
 }
 
 /* A figure, or "-" where there is none. */

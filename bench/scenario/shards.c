@@ -44,14 +44,14 @@ static void say_plan(const struct run *r, const struct keys *k, const struct mod
         char size[BYTES_TEXT], count[BYTES_TEXT];
 
         fprintf(to,
-                "would %s on %s: %s, %u layers, %s parameters, %s in %llu tensors, %u "
-                "rank%s, "
+                "would %s on %s: %s, %u layer%s, %s parameters, %s in %llu tensors, %u rank%s, "
                 "%llu epoch%s, files SUFFIX/" NAME_FORMAT "\n",
                 k->phase == PHASE_LOAD   ? "load and verify"
                 : k->phase == PHASE_SAVE ? "save and keep"
                                          : "save, load and verify",
-                k->storage, m->name, m->layers, count_text(model_params(m), count),
-                bytes_text(bytes, size), (unsigned long long)model_ntensors(m), r->coll->ranks,
+                k->storage, m->name, m->layers, m->layers == 1 ? "" : "s",
+                count_text(model_params(m), count), bytes_text(bytes, size),
+                (unsigned long long)model_ntensors(m), r->coll->ranks,
                 r->coll->ranks > 1 ? "s" : "", (unsigned long long)k->epochs,
                 k->epochs > 1 ? "s" : "", (size_t)0, 0U, r->coll->ranks, formats[k->format].ending);
 }
@@ -83,7 +83,7 @@ static int shards_plan(const struct run *r, const struct keys *k, FILE *dry, cha
         const struct preflight n = {
                 .moved = bytes * k->epochs * (k->phase == PHASE_BOTH ? 2 : 1),
                 .stored = k->phase == PHASE_LOAD ? 0 : bytes * (keeps ? k->epochs : 1),
-                .shards = k->hold == HOLD_ON ? bytes / r->coll->ranks : 0,
+                .held = bytes / r->coll->ranks,
         };
         return preflight_check(r, k, &n, dry, why, nwhy);
 }

@@ -3,7 +3,7 @@
 # bad_input.sh: what is wrong is one line with cause and remedy, and nothing is made.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 92
+plan 98
 cd "$tmp" || exit 1
 
 # refused PATTERN arguments...: fails, one line on stderr that matches, no results
@@ -26,6 +26,12 @@ expect_eq "0 1 0" "$? $(grep -c '^path=fresh/ is not there: it is made$' out) $(
 bench shards storage=disk path=fresh size=1M out=made >out 2>err
 expect_eq "0 0" "$? $(grep -c 'it is made' out)" "a directory that is there is told in none"
 rm -r made fresh
+refused "out='': Invalid argument: give out= another directory" shards storage=null out=
+refused "path=none/x: No such file or directory: give a directory" ceiling path=none/x
+TMPDIR=$tmp/none && export TMPDIR
+refused "TMPDIR=$tmp/none: No such file or directory: name a directory that is there" \
+	lightning_checkpointing storage=disk path="$tmp" size=1M
+unset TMPDIR
 refused "is no mounted file system" shards storage=mount mount.path="$tmp"
 refused "give 2064" shards model=gpt-xl model.hidden=2048 storage=null
 refused "model 'gpt-smol' is unknown: nearest are gpt-small" shards model=gpt-smol storage=null

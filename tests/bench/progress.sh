@@ -4,7 +4,7 @@
 # needs, which are refused before the first write when they are not there.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 22
+plan 34
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -32,6 +32,12 @@ expect_eq "0 2" "$? $(grep -c '^would save, load and verify on disk' dry)" "--dr
 check "--dry-run says what moves, memory and disk" sh -c 'grep -qE "^  moved: 6\.[0-9]* GB by 1 rank$" dry &&
 	grep -qE "^  memory held: 1\.[0-9]* GB of [0-9.]* [GT]B free" dry &&
 	grep -qE "^  disk: 3\.[0-9]* GB of [0-9.]* [GT]B free at disk" dry'
+for scenario in shards restore dcp_ddp_save pytorch_checkpointing lightning_multinode simulated; do
+	bench $scenario --dry-run model.layers=1 storage=disk path=disk >dry
+	check "--dry-run says what $scenario holds where it fits" grep -qE "^  memory held: [0-9.]* [kMG]B of" dry
+	bench $scenario --dry-run model.layers=1 storage=disk path=disk hold=off >dry
+	expect_eq 1 "$(grep -cE "^  memory held: none of" dry)" "--dry-run says that $scenario holds nothing with hold=off"
+done
 check "a dry run makes nothing" test ! -e multirun
 for want in "disk has .*B free and .* would lie there" "holds* .*B in memory and"; do
 	hold=off

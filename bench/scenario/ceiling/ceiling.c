@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "bench/core/cpu.h"
+#include "bench/core/io.h"
 #include "bench/core/run.h"
 #include "bench/report/doc.h"
 #include "bench/report/job.h"
@@ -137,14 +138,14 @@ static void limit_json(struct json *metrics, const char *name, const char *fuse,
 static int ceiling_plan(const struct run *r, const struct keys *k, FILE *dry, char *why,
                         size_t nwhy)
 {
+        const char *top;
+
         (void)r;
-        (void)k;
-        (void)why;
-        (void)nwhy;
-        if (dry)
+        int err = *k->path ? io_posix_top(k, "disk", &top, why, nwhy) : 0;
+        if (dry && !err)
                 for (size_t i = 0; i < NROWS; i++)
                         fprintf(dry, "would measure %s: %s\n", rows[i].name, rows[i].text);
-        return 0;
+        return err;
 }
 
 /* Sets up what rows of a kind need; one that cannot is left out with its reason in "left_out". */

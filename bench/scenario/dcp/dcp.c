@@ -157,7 +157,7 @@ static int dcp_plan_job(const struct run *r, const struct keys *k, FILE *dry, ch
         const struct preflight n = {
                 .moved = bytes * k->epochs * (whole ? world : 1),
                 .stored = load ? 0 : bytes * k->epochs,
-                .shards = k->hold == HOLD_ON ? (whole ? bytes : bytes / world) : 0,
+                .held = whole ? bytes : bytes / world,
         };
         return preflight_check(r, k, &n, dry, why, nwhy);
 }

@@ -275,12 +275,12 @@ static int restore_plan(const struct run *r, const struct keys *k, FILE *dry, ch
                         k->mode == RESTORE_SHARED ? "fetched once" : "fetched by each");
         uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
         unsigned times = k->mode == RESTORE_SHARED ? 1 : r->coll->ranks;
+        uint64_t least = k->mode == RESTORE_SHARED ? bytes / r->coll->ranks : 0;
         const struct preflight n = {
                 .moved = bytes + bytes * times * k->epochs, /* the save, too */
                 .stored = bytes,
-                .shards = k->hold == HOLD_ON          ? bytes
-                          : k->mode == RESTORE_SHARED ? bytes / r->coll->ranks
-                                                      : 0,
+                .shards = least,
+                .held = bytes - least,
         };
         return preflight_check(r, k, &n, dry, why, nwhy);
 }

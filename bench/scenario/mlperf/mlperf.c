@@ -142,7 +142,7 @@ static int plan(const struct run *r, const struct keys *k, FILE *dry, char *why,
         const struct preflight n = {
                 .moved = bytes * k->epochs * (both ? 2 : 1),
                 .stored = k->phase == PHASE_LOAD ? 0 : bytes * k->epochs,
-                .shards = k->hold == HOLD_ON ? bytes / r->coll->ranks : 0,
+                .held = bytes / r->coll->ranks,
         };
         return preflight_check(r, k, &n, dry, why, nwhy);
 }

@@ -82,7 +82,7 @@ int dataflux_plan(const struct run *r, const struct keys *k, FILE *dry, char *wh
         const struct preflight n = {
                 .moved = bytes * (k->num_save_calls + k->num_load_calls),
                 .stored = bytes * (k->save_only_latest && saves > 2 ? 2 : saves),
-                .shards = k->hold == HOLD_ON ? bytes / r->coll->ranks : 0,
+                .held = bytes / r->coll->ranks,
         };
         return preflight_check(r, k, &n, dry, why, nwhy);
 }

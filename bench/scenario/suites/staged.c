@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "bench/core/clock.h"
 #include "bench/core/copies.h"
@@ -17,13 +18,29 @@
 
 enum { STEP = 16 << 20 /* between two looks for a signal */ };
 
+int staged_top(char **out, char *why, size_t nwhy)
+{
+        static char fallback[] = "/tmp";
+        char *top = getenv("TMPDIR");
+        struct stat st;
+
+        *out = top && *top ? top : fallback;
+        int err = stat(*out, &st) ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+        if (err)
+                snprintf(why, nwhy, "TMPDIR=%s: %s: name a directory that is there", *out,
+                         strerror(err));
+        return -err;
+}
+
 int staged_start(const struct keys *k, const char *dir, struct io **out, char *why, size_t nwhy)
 {
         struct keys mine = *k; /* borrows the strings */
-        char *top = getenv("TMPDIR");
-        char fallback[] = "/tmp";
+        char *top;
+        int err = staged_top(&top, why, nwhy);
 
-        mine.path = top && *top ? top : fallback;
+        if (err)
+                return err;
+        mine.path = top;
         mine.direct = false;
         mine.disk_threads = 1;
         mine.block = 1ULL << 30; /* one write(2) takes all that it can */

@@ -7,6 +7,9 @@
 #include "bench/data/payload.h"
 #include "bench/measure/timed.h"
 
+/* The directory above them, TMPDIR or /tmp. 0, or a negative errno with one line in `why`. */
+int staged_top(char **out, char *why, size_t nwhy);
+
 /* Ready for temporary files, in a directory `dir` of TMPDIR or /tmp. 0, or a negative errno with
  * one line in `why`. */
 int staged_start(const struct keys *k, const char *dir, struct io **out, char *why, size_t nwhy);

@@ -46,10 +46,14 @@ int torch_plan(const struct run *r, const struct keys *k, size_t saves, FILE *dr
                         saves, k->storage, m.name);
         uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
         bool staged = !k->sharded && stages(r, io_find(k->storage, why, nwhy));
+        char *top;
+        if (staged && staged_top(&top, why, nwhy))
+                return -EINVAL;
         const struct preflight n = {
                 .moved = 2 * bytes * saves,
                 .stored = bytes * (k->keep ? saves : 1),
-                .shards = (k->hold == HOLD_ON ? bytes : 0) + (staged ? bytes : 0),
+                .shards = staged ? bytes : 0,
+                .held = bytes,
         };
         return preflight_check(r, k, &n, dry, why, nwhy);
 }
