@@ -3,7 +3,7 @@
 # times.sh: times are set to the nanosecond, kept by the tools that keep them, and survive a mount.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 19
+plan 22
 start_store
 mount_ckptfs part_size=5M
 stamps() { (cd "$mnt" && stat -c '%.X %.Y %n' "$@"); }
@@ -77,4 +77,16 @@ tree "$mnt/rsync" >"$tmp/got"
 check "another mount shows the same links and modes" diff "$tmp/want" "$tmp/got"
 objects mark odd mtime=1.5 mode=junk
 expect_eq "1.500000000 644" "$(stat -c '%.Y %a' "$mnt/odd")" "a time that cannot be read is left out"
+umount_ckptfs
+
+# A listing may tell fractions of a second, and what tells of one object alone does not.
+for name in 1 2 3; do printf x | store_put plain/$name; done
+shown() { (cd "$mnt/plain" && stat -c %.Y 1 2 3 | xargs); }
+mount_ckptfs
+asked=$(shown)
+umount_ckptfs
+mount_ckptfs listed_attrs=assume
+ls "$mnt/plain" >/dev/null
+# promise: attrs.mtime
+expect_eq "$asked" "$(shown)" "a mount that listed a file and one that asked for it show one time"
 umount_ckptfs

@@ -50,8 +50,7 @@ static void take_attr_locked(struct node *n, const struct node_info *info) REQUI
         if (info->attr) {
                 set_attr_locked(n, info->attr);
         } else if (!n->dir && !n->file && !n->nreaders &&
-                   (!n->etag || strcmp(n->etag, info->etag) ||
-                    n->mtime_ns / SECOND != info->mtime_ns / SECOND)) {
+                   (!n->etag || strcmp(n->etag, info->etag) || n->mtime_ns != info->mtime_ns)) {
                 attr_release(&n->attr);
                 n->attr_known = false;
         }
@@ -75,9 +74,7 @@ int tree_set_info_locked(struct tree *t, struct node *n, const struct node_info 
         n->published = true;
         take_attr_locked(n, info);
         bool same = n->etag && info->etag[0] && !strcmp(n->etag, info->etag);
-        /* Listings tell fractions of a second, heads do not: a version has one time. */
-        if (!same || n->mtime_ns / SECOND != info->mtime_ns / SECOND)
-                n->mtime_ns = info->mtime_ns;
+        n->mtime_ns = info->mtime_ns;
         if (n->dir) {
                 n->size = info->size; /* of the marker */
                 n->marker = info->attr ? info->marker : n->marker;
