@@ -59,8 +59,8 @@ if WITH_LIBS3
 %C%_libbench_la_SOURCES += %D%/io/io_libs3.c
 %C%_libbench_la_LIBADD += $(LIBS3_LIBS)
 endif
-EXTRA_DIST += %D%/connections.sh %D%/hosts.awk %D%/hosts.sh %D%/metrics.sh %D%/sim.sh %D%/speed.awk %D%/speed.sh
-EXTRA_DIST += %D%/connections.sh %D%/hosts.awk %D%/hosts.sh %D%/readers.py %D%/readers.sh %D%/sim.sh %D%/speed.awk %D%/speed.sh
+EXTRA_DIST += %D%/connections.sh %D%/hosts.awk %D%/hosts.sh %D%/metrics.sh %D%/readers.py
+EXTRA_DIST += %D%/readers.sh %D%/sim.sh %D%/speed.awk %D%/speed.sh
 EXTRA_DIST += %D%/third_party/awscrt.sh %D%/third_party/awscrt.txt
 
 ckptbench_SOURCES = %D%/cli/main.c
