@@ -26,7 +26,7 @@ class Collector(http.server.BaseHTTPRequestHandler):
         with open(name + ".more", "w") as f:
             print(time.monotonic(), *(self.headers.get(n, "-") for n in ("api-key", "x-team")), file=f)
         os.rename(name + ".part", name + ".json")
-        says = open(sys.argv[1] + "/says").read().split(" ", 1)
+        says = open(sys.argv[1] + "/says").read().strip().split(" ", 1)
         while says[0] == "nothing" and os.path.exists(sys.argv[1] + "/hangs"):
             time.sleep(0.1)
         status = 200 if says[0] == "nothing" else int(says[0])
