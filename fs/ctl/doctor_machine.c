@@ -197,9 +197,12 @@ static void look_at_limits(struct doctor *d)
 static void look_at_memory(struct doctor *d)
 {
         char said[256];
-        bool lacks = machine_lacks_memory(d->p, said, sizeof said);
+        const char *remedy;
 
-        doctor_say(d, lacks ? DOCTOR_BROKEN : DOCTOR_OK, "memory", "%s", said);
+        if (machine_lacks_memory(d->p, said, sizeof said, &remedy))
+                doctor_say(d, DOCTOR_BROKEN, "memory", "%s: %s", said, remedy);
+        else
+                doctor_say(d, DOCTOR_OK, "memory", "%s", said);
 }
 
 /* The read-ahead that the kernel has for a mount, in KiB; 0: not known. */

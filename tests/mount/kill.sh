@@ -41,7 +41,7 @@ expect_eq old "$(cat "$mnt/standing")" "the mount shows the old version of a rep
 # It has closed its descriptor, and writes through a mapping.
 (fdo open +ct "$mnt/mapped" ftruncate 3000000 close open + "$mnt/mapped" mapkept 3000000 kill 9) >/dev/null 2>&1
 check "what a killed process wrote through a mapping is given up" wait_for 10 \
-	grep -q ' mapped: not published, the version before it stands: Operation canceled$' "$mount_log"
+	grep -q ' mapped: not published, the version before it stands: Operation canceled: its writer was ended' "$mount_log"
 expect_eq "$(head -c 3000000 /dev/zero | cksum)" "$(store_cat mapped | cksum)" \
 	"nothing that a killed process wrote through a mapping is at the store"
 fdo open + "$mnt/mapped" mapkept 2000000 exit 0 >"$tmp/out"

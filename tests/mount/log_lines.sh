@@ -4,7 +4,7 @@
 # that tell what the store said have its request id, with either protocol.
 . "${srcdir:?}/tests/lib/mount.sh"
 need_fuse
-plan 6
+plan 7
 cd "$tmp" || exit 1
 
 # Each file is refused one thing, each in another way.
@@ -36,6 +36,24 @@ for text in open(sys.argv[1]):
         operations.add(l["operation"] + ":" + l["file"])
 print(*sorted(operations))
 END_PY
+
+# Whatever the mount and its store client can say, not only here.
+cat >places.py <<'END_PY'
+import pathlib, re, sys
+of = re.compile(r"\blog_(?:warn|error)(_of)?\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)")
+places = 0
+for path in sorted(pathlib.Path(sys.argv[1]).rglob("*.c")):
+    text = path.read_text()
+    for call in of.finditer(text):
+        places += 1
+        about = call[2]
+        if call[1] and not about.lstrip().startswith("LOG_ABOUT("):  # a variable: what it was made of, before
+            about = text[:call.start()].rsplit("log_about", 1)[-1]
+        if not call[1] or ".remedy" not in about:
+            print(f"{path.name}:{text.count(chr(10), 0, call.start()) + 1}")
+print("places enough" if places > 40 else "too few places")
+END_PY
+expect_eq "places enough" "$(python3 places.py "$srcdir/fs")" "each warning and each error in the sources has a remedy of its own"
 
 begin() {
 	start_store

@@ -73,7 +73,7 @@ static uint64_t group_memory(void)
         return least;
 }
 
-bool machine_lacks_memory(const struct params *p, char *said, size_t n)
+bool machine_lacks_memory(const struct params *p, char *said, size_t n, const char **remedy)
 {
         enum { MIB_BITS = 20, PROGRAM = 10, FIRST_TRANSFERS = 16 };
         uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -88,10 +88,12 @@ bool machine_lacks_memory(const struct params *p, char *said, size_t n)
         }
         snprintf(said, n,
                  "memory= is %" PRIu64 " MiB, the daemon itself takes some %" PRIu64
-                 " MiB, and this %s has %" PRIu64
-                 " MiB: give less%s, or the daemon may be killed when memory is short",
-                 memory, beside, group < machine ? "container or service" : "machine", most,
-                 group < machine ? " or raise the limit" : "");
+                 " MiB, and this %s has %" PRIu64 " MiB",
+                 memory, beside, group < machine ? "container or service" : "machine", most);
+        *remedy = group < machine
+                          ? "give less or raise the limit, or the daemon may be killed when "
+                            "memory is short"
+                          : "give less, or the daemon may be killed when memory is short";
         return true;
 }
 

@@ -11,9 +11,9 @@
 struct params;
 
 /* Whether memory=, with what the daemon takes beside it, is more than the machine has, or than the
- * control group of this process or one above it may use. One line in `said`, also when it is not.
- */
-bool machine_lacks_memory(const struct params *p, char *said, size_t n);
+ * control group of this process or one above it may use; then `remedy` is set. One line in `said`,
+ * also when it is not. */
+bool machine_lacks_memory(const struct params *p, char *said, size_t n, const char **remedy);
 
 /* Bytes that this user may still write to the directory's disk; UINT64_MAX: not known. */
 uint64_t machine_disk_free(const char *dir);

@@ -115,9 +115,10 @@ static bool ends_within(struct otlp *o, uint64_t ms)
 static void tell(struct otlp *o, const char *why)
 {
         if (*why && !o->fails)
-                log_warn("metrics_otlp=%s: %s: start the collector or correct the URL; the next "
-                         "export has everything",
-                         o->url, why);
+                log_warn_of(LOG_ABOUT(.operation = "export",
+                                      .remedy = "start the collector or correct the URL; the next "
+                                                "export has everything"),
+                            "metrics_otlp=%s: %s", o->url, why);
         if (!*why && o->fails)
                 log_info("metrics_otlp=%s: the collector takes the metrics again", o->url);
         o->fails = *why != 0;

@@ -20,9 +20,10 @@ enum { MIB_BITS = 20 };
 void advise_memory(const struct params *p)
 {
         char said[256];
+        const char *remedy;
 
-        if (machine_lacks_memory(p, said, sizeof said))
-                log_warn("%s", said);
+        if (machine_lacks_memory(p, said, sizeof said, &remedy))
+                log_warn_of(LOG_ABOUT(.operation = "mount", .remedy = remedy), "%s", said);
 }
 
 static void advise_spill(const struct params *p)
@@ -39,7 +40,8 @@ static void advise_spill(const struct params *p)
 static void advise_key(const char *option, const char *file)
 {
         if (machine_all_may_read(file))
-                log_warn("%s=%s: every user of this machine may read it: chmod 600", option, file);
+                log_warn_of(LOG_ABOUT(.operation = "mount", .file = file, .remedy = "chmod 600"),
+                            "%s=%s: every user of this machine may read it", option, file);
 }
 
 static void advise_credentials(struct store *s)
@@ -48,9 +50,9 @@ static void advise_credentials(struct store *s)
 
         store_secret_file(s, file);
         if (machine_all_may_read(file))
-                log_warn("the credentials are in %s, which every user of this machine may read: "
-                         "chmod 600",
-                         file);
+                log_warn_of(LOG_ABOUT(.operation = "mount", .file = file, .remedy = "chmod 600"),
+                            "the credentials are in %s, which every user of this machine may read",
+                            file);
 }
 
 /* Who begins a run below a new prefix reads this line once; who misspelled it, too. */
@@ -72,6 +74,6 @@ void advise(const struct params *p, struct store *s, const char *url, const char
         advise_credentials(s);
         advise_prefix(s, url);
         if (lacks)
-                log_warn("%s can only be read: the store denies %s: allow it, or mount with ro",
-                         url, lacks);
+                log_warn_of(LOG_ABOUT(.operation = "mount", .remedy = "allow it, or mount with ro"),
+                            "%s can only be read: the store denies %s", url, lacks);
 }

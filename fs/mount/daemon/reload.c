@@ -159,7 +159,7 @@ static int try_changes(struct mount *m, struct served *served, struct params *fr
         swap_changes(&m->params, fresh);
         if (logs && (reload_log(&m->params, foreground, again, sizeof again) ||
                      serve_metrics(m, served, again, sizeof again)))
-                log_warn("%s", again);
+                log_warn_of(LOG_ABOUT(.operation = "reload", .remedy = "mount again"), "%s", again);
         return err;
 }
 

@@ -303,7 +303,8 @@ static struct pool_buf *get_buffer(struct pool *pool)
 {
         struct pool_buf *b;
         while (!(b = pool_get(pool, POOL_OVER))) {
-                log_error("no memory for a request: trying again; end another program");
+                log_error_of(LOG_ABOUT(.remedy = "end another program"),
+                             "no memory for a request: trying again");
                 nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
         }
         return b;

@@ -33,8 +33,9 @@ static void *watch(void *arg)
         bool over = c->over;
         mutex_unlock(&c->mtx);
         if (!over) {
-                log_warn(
-                        "the store does not answer in time: what it has not confirmed is given up");
+                log_warn_of(LOG_ABOUT(.operation = "unmount", .remedy = "save that again"),
+                            "the store does not answer in time: what it has not confirmed is given "
+                            "up");
                 store_stop(c->store);
         }
         return NULL;

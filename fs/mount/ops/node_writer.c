@@ -186,7 +186,8 @@ static void send_rest(struct mount *m, struct node *n, struct attr *carried)
 {
         struct rest *r = malloc(sizeof *r);
         if (!r) {
-                log_warn_of(LOG_ABOUT(.operation = "publish", .file = n->name),
+                log_warn_of(LOG_ABOUT(.operation = "publish", .file = n->name,
+                                      .remedy = "change them again"),
                             "%s: no memory to send the attributes that changed while it was "
                             "written: they go with its next change",
                             n->name);

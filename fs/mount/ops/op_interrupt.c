@@ -319,7 +319,8 @@ static struct request *request_new(const struct fuse_in_header *in)
         struct request *r;
 
         while (!(r = calloc(1, sizeof *r))) {
-                log_error("no memory for a request: trying again; end another program");
+                log_error_of(LOG_ABOUT(.remedy = "end another program"),
+                             "no memory for a request: trying again");
                 nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
         }
         r->unique = in->unique;
@@ -383,9 +384,9 @@ static void say_no_memory(const struct request *r)
 
         if (r->operation != KERNEL_OPERATIONS)
                 what = metric_times_table[TIMES_fuse_request].operations[r->operation];
-        log_error("no memory for %s: thread %d gets ENOMEM: end another program, or give a smaller "
-                  "memory=",
-                  what, (int)r->tid);
+        log_error_of(LOG_ABOUT(.operation = what,
+                               .remedy = "end another program, or give a smaller memory="),
+                     "no memory for %s: thread %d gets ENOMEM", what, (int)r->tid);
 }
 
 ssize_t requests_reply(struct requests *q, int fd, const struct iovec *iov, int n)

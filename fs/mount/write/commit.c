@@ -83,13 +83,14 @@ void wfile_set_error_locked(struct wfile *f, int err) REQUIRES(&f->mtx)
                 return;
         f->locked.err = err =
                 f->locked.commit.conflict ? -ESTALE : err; /* whatever the rest failed with */
-        /* Nothing is wrong where another host came first, or the writer was killed. */
-        const bool may_help = err != -ESTALE && err != -ECANCELED;
+        const char *remedy = err == -ESTALE ? "'ckptctl recover' shows what is kept"
+                             : err == -ECANCELED
+                                     ? "its writer was ended: save it again if it is wanted"
+                                     : "correct that, and save it again";
         METRIC_ADD(publications_failed, !f->locked.unlinked);
         if (!f->locked.unlinked)
                 log_warn_of(
-                        LOG_ABOUT(.operation = "publish", .file = f->locked.key,
-                                  .remedy = may_help ? "correct that, and save it again" : NULL),
+                        LOG_ABOUT(.operation = "publish", .file = f->locked.key, .remedy = remedy),
                         "%s: not published, the version before it stands: %s", f->locked.key,
                         strerror(-err));
 }

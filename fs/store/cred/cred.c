@@ -115,6 +115,9 @@ static int search(struct cred_chain *c, struct cred *out)
 /* The reason is in the log once, until there are good ones again. */
 static void say_locked(struct cred_chain *c, time_t now) REQUIRES(&c->mtx)
 {
+        const struct log_about *about =
+                LOG_ABOUT(.operation = "credentials",
+                          .remedy = "mend their source; 'ckptctl credentials' tells of it");
         const struct cred *have = &c->locked.cred;
         bool usable = usable_locked(c, now);
 
@@ -122,15 +125,16 @@ static void say_locked(struct cred_chain *c, time_t now) REQUIRES(&c->mtx)
                 return;
         c->locked.said = true;
         if (usable && is_over(have, now))
-                log_warn("credentials: they have expired, and are used on while there are no "
-                         "others: %s",
-                         c->locked.why);
+                log_warn_of(about,
+                            "credentials: they have expired, and are used on while there are no "
+                            "others: %s",
+                            c->locked.why);
         else if (usable)
-                log_warn("credentials: not renewed, those at hand hold for %ld s: %s",
-                         (long)(have->expiry - now), c->locked.why);
+                log_warn_of(about, "credentials: not renewed, those at hand hold for %ld s: %s",
+                            (long)(have->expiry - now), c->locked.why);
         else
-                log_error("credentials: they %s, and there are no others: %s",
-                          c->locked.stale ? "are refused" : "have expired", c->locked.why);
+                log_error_of(about, "credentials: they %s, and there are no others: %s",
+                             c->locked.stale ? "are refused" : "have expired", c->locked.why);
 }
 
 static bool is_same(const char *a, const char *b)

@@ -114,9 +114,10 @@ static void write_cache(struct json *cache, const struct json *reply, const char
         if (!err)
                 err = json_write_file(cache, file);
         if (err)
-                log_warn("%s: the login was renewed, but cannot be kept (%s): make it writable, or "
-                         "log in again when it ends",
-                         file, strerror(-err));
+                log_warn_of(LOG_ABOUT(.operation = "credentials", .file = file,
+                                      .remedy = "make it writable, or log in again when it ends"),
+                            "%s: the login was renewed, but cannot be kept (%s)", file,
+                            strerror(-err));
 }
 
 static int renew(struct cred_ask *a, const struct profile *p, const struct cred_login *l,

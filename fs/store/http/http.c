@@ -139,9 +139,11 @@ static void raise_descriptors(struct http_config *cfg)
                 cfg->connections = fit < cfg->workers ? cfg->workers : (unsigned)fit;
                 return;
         }
-        log_warn("connections=%u may need %llu descriptors, and %llu are allowed: raise the "
-                 "limit (ulimit -Hn, LimitNOFILE=), or give fewer connections",
-                 cfg->connections, (unsigned long long)want, (unsigned long long)r.rlim_cur);
+        log_warn_of(LOG_ABOUT(.operation = "mount",
+                              .remedy = "raise the limit (ulimit -Hn, LimitNOFILE=), or give fewer "
+                                        "connections"),
+                    "connections=%u may need %llu descriptors, and %llu are allowed",
+                    cfg->connections, (unsigned long long)want, (unsigned long long)r.rlim_cur);
 }
 
 static unsigned number_of(const struct http_config *cfg)
