@@ -3,7 +3,7 @@
 # differences.sh: what ckptfs(1) says of the differences from a local disk, and of attributes.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 27
+plan 29
 start_store
 mount_ckptfs attr_ttl=0
 use_mount other
@@ -62,6 +62,15 @@ os.system(store_cat + " direct")')" "a write of O_DIRECT and O_SYNC is published
 expect_eq EOPNOTSUPP "$(python_says 'os.preadv(os.open(m + "/file", os.O_RDONLY), [bytearray(3)], 0, os.RWF_NOWAIT)')" \
 	"RWF_NOWAIT is refused"
 
+# Linux 6.9 has it.
+expect_eq "begin, end" "$(python_says 'f = os.open(m + "/ends", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+os.write(f, b"begin")
+try: os.pwritev(f, [b", end"], 0, 0x20)
+except OSError: os.write(f, b", end")
+os.close(f)
+# promise: sync.flags
+os.system(store_cat + " ends")')" "a write with RWF_NOAPPEND appends"
+
 # promise: fallocate
 expect_eq "ok ok ok 100 ok" "$(fdo open w "$mnt/file" fallocate 0 100 keepsize 0 5000 fsize close)" \
 	"fallocate() makes a file longer, and with KEEP_SIZE does not"
@@ -103,10 +112,21 @@ mount_ckptfs attr_ttl=0
 cat >"$tmp/quota.json" <<-END
 	[{"op": "PutObject", "do": "status", "status": 507}]
 END
+printf old | store_put pages
 set_faults "$tmp/quota.json"
 # promise: errno.ENOSPC
 expect_eq "ok ok ENOSPC" "$(fdo open wct "$mnt/quota" write 5 close)" "a store without room is told by ENOSPC"
+expect_eq "new ENOSPC old" "$(python_says 'r = os.open(m + "/pages", os.O_RDONLY)
+os.pread(r, 3, 0)
+w = os.open(m + "/pages", os.O_RDWR)
+os.write(w, b"new")
+print(os.pread(r, 3, 0).decode(), end=" ")
+try: os.close(w)
+except OSError as e: print(errno.errorcode[e.errno], end=" ")
+os.open(m + "/pages", os.O_RDONLY)
+# promise: publish.old-stands
+print(os.pread(r, 3, 0).decode())')" "who had the file open reads the old version from the next open on, after an error"
 set_faults
-expect_log 'store: put .* 507 '
+expect_log 'store: put .* 507 |pages: not published'
 expect_log 'quota: not published, .*No space left'
 umount_ckptfs

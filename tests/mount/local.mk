@@ -189,7 +189,8 @@ $(mount_gs_tests): %D%/local.mk
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && { echo '#!/bin/sh'; echo 'CKPTFS_TEST_SCHEME=gs'; \
 		echo '. "$${srcdir:?}/%D%/$(@F)"'; } >$@ && chmod +x $@
 
-check_PROGRAMS += %D%/anyop %D%/latest %D%/mixed %D%/readers %D%/ways %D%/crowd %D%/kill_open %D%/many_open
+check_PROGRAMS += %D%/anyop %D%/latest %D%/mixed %D%/readers %D%/ways %D%/crowd %D%/kill_open %D%/many_open \
+	%D%/ring
 %C%_anyop_SOURCES = %D%/anyop.c
 %C%_latest_SOURCES = %D%/latest.c
 %C%_mixed_SOURCES = %D%/mixed.c
@@ -197,4 +198,5 @@ check_PROGRAMS += %D%/anyop %D%/latest %D%/mixed %D%/readers %D%/ways %D%/crowd 
 %C%_crowd_SOURCES = %D%/crowd.c
 %C%_kill_open_SOURCES = %D%/kill_open.c
 %C%_many_open_SOURCES = %D%/many_open.c
+%C%_ring_SOURCES = %D%/ring.c
 %C%_ways_SOURCES = %D%/ways.c
