@@ -3,7 +3,7 @@
 # rename.sh: a rename of a file that fails says so, and nothing is lost.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-if on_gs; then plan 27; else plan 22; fi
+if on_gs; then plan 27; else plan 26; fi
 start_store
 mount_ckptfs attr_ttl=0 part_size=5M memory=64M
 printf a >"$mnt/a"
@@ -65,6 +65,26 @@ expect_eq "ok a" "$(fdo rename "$mnt/a" "$mnt/b") $(cat "$mnt/b")" "a rename wor
 expect_eq "b" "$(store_ls)" "a rename leaves no other object"
 expect_log 'store: (copy|rename|upload-complete) .* 403 AccessDenied'
 umount_ckptfs
+
+# What had the new name is gone though the rename failed: a program that reads it still does not keep others from
+# what has the name then.
+if ! on_gs; then
+	mount_ckptfs attr_ttl=60s
+	printf first >"$mnt/a"
+	printf second >"$mnt/b"
+	exec 3<"$mnt/b"
+	set_faults rename_delete_denied
+	expect_eq "EACCES" "$(fdo rename "$mnt/a" "$mnt/b")" "a rename over a file that is read says EACCES, too"
+	set_faults
+	expect_eq "first second" "$(cat "$mnt/b") $(cat <&3)" "an open of the new name finds what was renamed, and who read the file before reads it on"
+	chmod 640 "$mnt/b"
+	truncate -s 3 "$mnt/b"
+	expect_eq "fir 640" "$(store_cat b) $(stat -c %a "$mnt/b")" "what was renamed is changed by the new name"
+	exec 3<&-
+	rm "$mnt/a"
+	expect_log 'store: delete .* 403 AccessDenied|the file has both names now'
+	umount_ckptfs
+fi
 
 # Lost races: another host replaces the file between look and copy, and deletes it.
 mount_ckptfs attr_ttl=60s

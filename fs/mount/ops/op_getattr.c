@@ -87,7 +87,7 @@ bool op_has_lost_name_locked(const struct node *n) REQUIRES(tree_mutex)
 
 bool op_is_replaced_locked(const struct node *n) REQUIRES(tree_mutex)
 {
-        return op_has_lost_name_locked(n) && !attr_sync_waits_for_commit_locked(n);
+        return n->ousted || (op_has_lost_name_locked(n) && !attr_sync_waits_for_commit_locked(n));
 }
 
 /* Another version, or none, has the name now: the kernel is to look it up anew. Who only looks is

@@ -569,7 +569,7 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
                 return;
         }
         tree_lock(m->tree);
-        o->unlinked = n->unlinked;
+        o->unlinked = n->unlinked && !n->ousted;
         o->due = heir_is_due_locked(m, fuse_req_ctx(req)->pid);
         o->rested = name_lock_rests_locked(m, n);
         o->place = tree_place_locked(n);

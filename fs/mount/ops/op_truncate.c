@@ -186,13 +186,13 @@ static void sizing_granted(struct waiter *w)
         bool known = n->file || (!z->resize.size && n->published && n->attr_known);
         /* It was replaced or removed while this waited: nobody will see it any more. */
         bool gone = n->unlinked && !n->file, ended = request_ended(z->resize.request);
-        bool replaced = !n->file && op_is_replaced_locked(n);
+        bool replaced = n->ousted || (!n->file && op_is_replaced_locked(n));
         tree_unlock(z->m->tree);
         z->ask = (struct op_ask){.m = z->m, .n = n, .done = sizing_asked};
         if (!z->key || ended)
                 sizing_end(z, ended ? -EINTR : -ENOMEM);
         else if (gone || replaced)
-                sizing_end(z, gone ? 0 : -ESTALE);
+                sizing_end(z, replaced ? -ESTALE : 0);
         else if (known)
                 resize_by_name(z);
         else

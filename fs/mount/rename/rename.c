@@ -293,13 +293,24 @@ static void old_name_deleted(void *arg, int err, const struct store_object *obj)
         }
 }
 
+/* What had the new name is gone, and the kernel, which is told that the rename failed, goes on to
+ * take the name for it. */
+static void oust_locked(const struct rename *r) REQUIRES(tree_mutex)
+{
+        struct node *was = tree_find_locked(r->m->tree, r->to_dir, r->to);
+
+        if (was && was != r->n)
+                was->ousted = true;
+        tree_drop_name_locked(r->m->tree, r->to_dir, r->to, r->n);
+}
+
 /* The old name could not be removed: both are there. */
 static void object_has_old_name(struct rename *r, int err)
 {
         tree_lock(r->m->tree);
         version_follows_locked(r->n, r->from_key, r->new_etag, r->etag);
         writers_follow_locked(r, r->from_key);
-        tree_drop_name_locked(r->m->tree, r->to_dir, r->to, r->n);
+        oust_locked(r);
         tree_unlock(r->m->tree);
         leave_commit(&r->leaving);
         log_warn_of(LOG_ABOUT(.operation = "rename", .file = r->from_key,

@@ -109,6 +109,7 @@ struct node {
                                         this version of the file that it replaced; or NULL */
         bool unlinked;               /* here: what is written from now on is forgotten */
         bool removed;                /* so, and nothing had its name then */
+        bool ousted;                 /* so, by a rename that failed: the kernel does not know it */
         struct node_locks locks;
         struct node *heir;      /* pinned: what is opened in its place, see heir.h; or NULL */
         unsigned nheirs;        /* open files that were */
