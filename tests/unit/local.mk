@@ -69,6 +69,7 @@ unit_tests = \
 	%D%/test_exit_signal \
 	%D%/test_mount_list \
 	%D%/test_proc_query \
+	%D%/test_heir \
 	%D%/test_image_crop \
 	%D%/test_inflight \
 	%D%/test_worker_load \
@@ -252,6 +253,8 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_readahead_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_reader_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_reader_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_heir_CFLAGS = $(AM_UNIT_CFLAGS) $(FUSE_CFLAGS)
+%C%_test_heir_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_inflight_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_inflight_LDADD = $(UNIT_STORE_LIBS)
 %C%_test_worker_load_CFLAGS = $(AM_UNIT_CFLAGS)

@@ -40,6 +40,15 @@ bool heir_is_due_locked(const struct mount *m, pid_t tid) REQUIRES(tree_mutex)
         return find_locked(m, tid) < MOUNT_SENT_BACK;
 }
 
+bool heir_looks_up_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex)
+{
+        unsigned i = find_locked(m, tid);
+        if (i == MOUNT_SENT_BACK)
+                return false;
+        m->sent_back.v[i].told = NULL;
+        return true;
+}
+
 void heir_send_back_locked(struct mount *m, pid_t tid, const struct node *n) REQUIRES(tree_mutex)
 {
         if (!tid || heir_is_due_locked(m, tid))

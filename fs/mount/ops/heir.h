@@ -26,6 +26,9 @@ struct node *heir_of_locked(struct mount *m, const struct node *n) REQUIRES(tree
 /* Whether the thread was told before that a file is gone, and has come back: it has opened none
  * since. The tree is locked. */
 bool heir_is_due_locked(const struct mount *m, pid_t tid) REQUIRES(tree_mutex);
+/* The same of one that looks a name up: what an earlier lookup brought is not believed any more, as
+ * a program may ask for a file's attributes and open it later. The tree is locked. */
+bool heir_looks_up_locked(struct mount *m, pid_t tid) REQUIRES(tree_mutex);
 /* It is told now, of the node. The tree is locked. */
 void heir_send_back_locked(struct mount *m, pid_t tid, const struct node *n) REQUIRES(tree_mutex);
 /* The thread has opened or made a file, or found none by the name, or has come back in vain. The

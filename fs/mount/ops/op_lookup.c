@@ -532,7 +532,7 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 
         tree_lock(m->tree);
         struct node *n = tree_find_locked(m->tree, dir, name);
-        bool back = heir_is_due_locked(m, fuse_req_ctx(req)->pid);
+        bool back = heir_looks_up_locked(m, fuse_req_ctx(req)->pid);
         bool known = lookup_local_locked(m, n, back, &e);
         struct lookup *ahead = prefetch_look_locked(m, dir, name, n, known, &was_dir);
         tree_unlock(m->tree);
