@@ -3,7 +3,8 @@
  *
  * A thread of its own waits for SIGINT and SIGTERM, for a launcher kills a rank about a second
  * after it asked, and the rank may stand in an fsync() until then. So the thread removes the
- * registered paths at once; everybody else asks signal_came() and leaves in order. */
+ * registered paths at once; everybody else asks signal_came() and leaves in order. A second signal,
+ * more than a second later, ends the process where it is. */
 #ifndef CKPTFS_BENCH_SIGNAL_CLEANUP_H
 #define CKPTFS_BENCH_SIGNAL_CLEANUP_H
 

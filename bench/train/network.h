@@ -126,7 +126,8 @@ uint64_t network_bytes_copies(const struct model *m, size_t batch, size_t from, 
 int network_draw(const struct network *g, uint64_t seed, size_t tensor, size_t first, size_t n,
                  float *to);
 
-/* Queued: fills the last stream, g->logits. */
+/* Queued: fills the last stream, g->logits. Once a signal has come both passes only meet the other
+ * ranks: their results are void, as trainer_step() says. */
 void network_forward(struct network *g, const struct network_pass *p);
 /* Queued: adds to g->grads those of the loss whose gradient stands where that of the last stream
  * does; after the forward of the same pass. */

@@ -2,6 +2,7 @@
 /* network_pass.c: the forward and the backward pass of network.h. */
 #include <math.h>
 
+#include "bench/core/signal_cleanup.h"
 #include "bench/train/math/random.h"
 #include "bench/train/network.h"
 #include "bench/train/patches.h"
@@ -347,7 +348,8 @@ void network_forward(struct network *g, const struct network_pass *p)
 {
         for (size_t u = g->from; u < g->end; u++) {
                 before(p, u, false);
-                unit_forward(g, p, u);
+                if (!signal_came())
+                        unit_forward(g, p, u);
                 after(p, u, false);
         }
 }
@@ -429,7 +431,8 @@ void network_backward(struct network *g, const struct network_pass *p)
 {
         for (size_t u = g->end; u-- > g->from;) {
                 before(p, u, true);
-                unit_backward(g, p, u);
+                if (!signal_came())
+                        unit_backward(g, p, u);
                 after(p, u, true);
                 if (p->complete)
                         p->complete(p->arg, u);

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 27
+plan 29
 cd "$tmp" || exit 1
 mkdir disk
 null_args="storage=null null.delay_us=20000000"
@@ -43,12 +43,28 @@ for device in host emulated; do
 	expect_eq "" "$(ls disk)" "threads that were stopped leave no file, with device=$device"
 done
 
-store_start storesim --rate 4M
+echo '[]' >faults.json
+store_start storesim --rate 4M --faults "$tmp/faults.json"
 ready() { find $store_data -type f -size +64k | grep -q .; }
 stopped "SIGINT ends a job while parts go up" INT "$program" shards storage=s3 s3.endpoint="$CKPTFS_TEST_ENDPOINT" \
 	s3.uri=s3://$CKPTFS_TEST_BUCKET/p size=64M warmup=0 s3.part_size=5M
 no_parts() { [ -z "$(find "$store_data" -type f -size +64k)" ]; }
 check "no upload is left, as soon as the server has noticed" wait_for 10 no_parts
+
+# a store that answers no more: what is under way cannot be removed, and the second signal is heard
+echo '[{"op": "DeleteObject", "do": "delay", "stall": 100}]' >faults.json
+kill -HUP "$store_pid"
+"$program" shards storage=s3 s3.endpoint="$CKPTFS_TEST_ENDPOINT" s3.uri=s3://$CKPTFS_TEST_BUCKET/p model.layers=1 phase=save \
+	epochs=10000 warmup=0 >out 2>&1 &
+pid=$!
+at_exit "kill -9 $pid 2>/dev/null"
+ready() { [ "$(find $store_data -type f -size +64k | wc -l)" -gt 1 ]; }
+wait_for 60 ready || diag "never got ready: $(cat out)"
+ended_by_signals() { kill -TERM "$pid" 2>/dev/null; grep -q ') Z' "/proc/$pid/stat" 2>/dev/null || ! kill -0 "$pid" 2>/dev/null; }
+check "signals end a job that waits for a store" wait_for 30 ended_by_signals
+wait "$pid"
+expect_eq "130 1" "$? $(grep -c 'ended at once by a second signal: what it had written may be left' out)" "the second signal says so"
+diag "$(cat out)"
 
 # one job is done when the signal comes: it is kept and told, the one under way is recorded
 ready() { [ -s sweep/shards/*/0/job_results.json ] && [ -e sweep/shards/*/1/benchmark.log ]; }
