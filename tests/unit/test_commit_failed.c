@@ -12,7 +12,8 @@
 
 static int put_by(struct wfile_user *u)
 {
-        return wfile_write(f, u, false, 0, "x", 1, NULL);
+        ssize_t n = wfile_write(f, u, false, 0, "x", 1, NULL);
+        return n < 0 ? (int)n : 0;
 }
 
 static void fail_now(void)

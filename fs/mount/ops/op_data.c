@@ -204,21 +204,29 @@ static void reply_refused(fuse_req_t req, struct handle *h, struct wfile *f, boo
         fuse_reply_err(req, -err);
 }
 
-static void end_deferred(const struct write_request *w, int err)
+/* What wfile_write() did. A page of a mapping is written whole: nobody would write the rest. */
+static ssize_t done_of(ssize_t done, size_t n, bool mapped)
 {
-        if (err) {
-                reply_refused(w->req, w->h, w->file, w->mapped, err);
+        return mapped && done >= 0 && (size_t)done < n ? -ENOMEM : done;
+}
+
+static void end_deferred(const struct write_request *w, ssize_t result)
+{
+        ssize_t done = done_of(result, w->n, w->mapped);
+
+        if (done < 0) {
+                reply_refused(w->req, w->h, w->file, w->mapped, (int)done);
                 return;
         }
         if (w->mapped)
                 wfile_note_mapped(w->file);
         else
                 handle_wrote(w->m, w->h, fuse_req_ctx(w->req)->pid);
-        METRIC_ADD(written_bytes, w->n);
+        METRIC_ADD(written_bytes, (uint64_t)done);
         if (w->synced)
-                op_sync_file(w->req, w->h, w->file, w->n);
+                op_sync_file(w->req, w->h, w->file, (size_t)done);
         else
-                reply_taken(w->req, w->m, w->n, w->waited);
+                reply_taken(w->req, w->m, (size_t)done, w->waited);
 }
 
 static void write_request_free(struct write_request *w)
@@ -236,14 +244,14 @@ static void write_or_defer(struct waiter *waiter)
         struct write_request *w = CONTAINER_OF(waiter, struct write_request, waiter);
 
         for (;;) {
-                int err = -EINTR;
+                ssize_t done = -EINTR;
                 if (request_hold(w->m, w->request)) {
-                        err = wfile_write(w->file, &w->h->user, w->append, w->pos, w->p, w->n,
-                                          w->buf);
+                        done = wfile_write(w->file, &w->h->user, w->append, w->pos, w->p, w->n,
+                                           w->buf);
                         request_let(w->m, w->request);
                 }
-                if (err != -EAGAIN) {
-                        end_deferred(w, err);
+                if (done != -EAGAIN) {
+                        end_deferred(w, done);
                         break;
                 }
                 if (wfile_defer(w->file, waiter))
@@ -331,21 +339,22 @@ void op_write_buf(fuse_req_t req, fuse_ino_t ino, struct fuse_bufvec *in, off_t 
         attr_sync_touch(m, h->node, fuse_req_ctx(req)->uid);
         if (waits_with_few(req, m, h, b, off, fi))
                 return;
-        int err = wfile_write(h->file, &h->user, is_append(fi), (uint64_t)off, b->mem, b->size,
-                              received);
-        if (err == -EAGAIN) {
+        ssize_t done = wfile_write(h->file, &h->user, is_append(fi), (uint64_t)off, b->mem, b->size,
+                                   received);
+        done = done_of(done, b->size, fi->writepage);
+        if (done == -EAGAIN) {
                 defer_write(req, m, h, b, off, fi);
-        } else if (err) {
-                reply_refused(req, h, h->file, fi->writepage, err);
+        } else if (done < 0) {
+                reply_refused(req, h, h->file, fi->writepage, (int)done);
         } else {
                 if (fi->writepage)
                         wfile_note_mapped(h->file);
                 else
                         fd_owners_wrote(h->fd_owners, fuse_req_ctx(req)->pid);
-                METRIC_ADD(written_bytes, b->size);
+                METRIC_ADD(written_bytes, (uint64_t)done);
                 if (is_synced(h, fi))
-                        op_sync_file(req, h, h->file, b->size);
+                        op_sync_file(req, h, h->file, (size_t)done);
                 else
-                        reply_taken(req, m, b->size, false);
+                        reply_taken(req, m, (size_t)done, false);
         }
 }

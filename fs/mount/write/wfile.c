@@ -244,13 +244,15 @@ static int no_room_locked(struct wfile *f) REQUIRES(&f->mtx)
         return -ENOSPC;
 }
 
-/* A refusal changes nothing. After another error (no memory) what was put before it is part of the
- * file. */
-static int write_locked(struct wfile *f, struct outcome *out, struct wfile_user *u, uint64_t pos,
-                        const unsigned char *p, size_t n, struct pool_buf *whole) REQUIRES(&f->mtx)
+/* A refusal changes nothing. Where memory ends in the middle, what was put before that is written:
+ * the bytes, or a negative errno if there are none. */
+static ssize_t write_locked(struct wfile *f, struct outcome *out, struct wfile_user *u,
+                            uint64_t pos, const unsigned char *p, size_t n, struct pool_buf *whole)
+        REQUIRES(&f->mtx)
 {
         struct pool_buf *keep = whole && n >= KEEP_MIN ? whole : NULL;
         int err = note_refusal_locked(f, upload_parts_check(&f->locked.parts, pos, pos + n));
+        ssize_t done = 0;
 
         while (!err && n) {
                 struct upload_part *s;
@@ -271,8 +273,9 @@ static int write_locked(struct wfile *f, struct outcome *out, struct wfile_user 
                 pos += k;
                 p += k;
                 n -= k;
+                done += (ssize_t)k;
         }
-        return err;
+        return done ? done : err;
 }
 
 /* Nobody will read these bytes: the file has no name, and no handle that reads. */
@@ -284,11 +287,12 @@ static void discard_write_locked(struct wfile *f, struct wfile_user *u, uint64_t
         wfile_note_change_locked(f, u);
 }
 
-int wfile_write(struct wfile *f, struct wfile_user *u, bool append, uint64_t pos, const void *p,
-                size_t n, struct pool_buf *whole)
+ssize_t wfile_write(struct wfile *f, struct wfile_user *u, bool append, uint64_t pos, const void *p,
+                    size_t n, struct pool_buf *whole)
 {
         struct outcome out;
         bool full = false;
+        ssize_t done = (ssize_t)n;
 
         wfile_enter(f, &out);
         int err = wfile_refusal_locked(f, u);
@@ -301,11 +305,11 @@ int wfile_write(struct wfile *f, struct wfile_user *u, bool append, uint64_t pos
         else if (!err && n && (full = is_full_locked(f)))
                 err = no_room_locked(f);
         else if (!err && n)
-                err = write_locked(f, &out, u, pos, p, n, whole);
+                done = write_locked(f, &out, u, pos, p, n, whole);
         wfile_leave(f, &out);
         if (full) /* who tries again may find that the disk has room by then */
                 pool_press(f->env->pool);
-        return err;
+        return err ? err : done;
 }
 
 /* From nothing: as a file that is written anew. */

@@ -97,14 +97,16 @@ void wfile_create(struct wfile *f, struct wfile_user *u, bool if_absent);
 void wfile_read_too(struct wfile *f);
 
 /* Puts n bytes at `pos`, or at the end. `whole`, when not NULL, is the pool buffer that p lies in:
- * a reference is kept instead of a copy if that saves one. Returns 0, or
+ * a reference is kept instead of a copy if that saves one. Returns the bytes that are written, less
+ * than n if memory ended in their middle, or, when nothing is changed,
+ * -ENOMEM   no memory
  * -EAGAIN   something is under way: wfile_defer() the same write
  * -ENOSPC   neither memory nor the spill has room
  * -EBUSY    it goes into a part that was sent and is not kept
  * -EFBIG    beyond what 10,000 parts hold, or the store takes
  * or the error of the version that this handle wrote to */
-int wfile_write(struct wfile *f, struct wfile_user *u, bool append, uint64_t pos, const void *p,
-                size_t n, struct pool_buf *whole);
+ssize_t wfile_write(struct wfile *f, struct wfile_user *u, bool append, uint64_t pos, const void *p,
+                    size_t n, struct pool_buf *whole);
 
 /* Makes the file `size` bytes long. The same results. A larger size of a file that has no bytes yet
  * announces how large its parts should be. */
