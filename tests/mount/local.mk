@@ -48,6 +48,7 @@ mount_tests = \
 	%D%/huge.sh \
 	%D%/interrupt.sh \
 	%D%/kill.sh \
+	%D%/kill_container.sh \
 	%D%/kill_open.sh \
 	%D%/kill_ways.sh \
 	%D%/latest.sh \

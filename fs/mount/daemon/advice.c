@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "base/machine/machine.h"
 #include "base/params.h"
+#include "mount/core/mount.h"
+#include "mount/daemon/privileges.h"
 #include "store.h"
 #include "store/core/open_params.h"
 
@@ -65,6 +67,13 @@ static void advise_prefix(const struct store *s, const char *url)
                          url);
 }
 
+static void advise_kills(const struct params *p)
+{
+        if (!p->ro && p->allow_other && p->on_kill == ON_KILL_ABORT && !privileges_see_all())
+                log_info("without CAP_SYS_PTRACE the end of other users' writers is not seen: what "
+                         "they wrote is published when they are killed, too");
+}
+
 void advise(const struct params *p, struct store *s, const char *url, const char *lacks)
 {
         advise_memory(p);
@@ -73,6 +82,7 @@ void advise(const struct params *p, struct store *s, const char *url, const char
         advise_key("csek_file", p->csek_file);
         advise_credentials(s);
         advise_prefix(s, url);
+        advise_kills(p);
         if (lacks)
                 log_warn_of(LOG_ABOUT(.operation = "mount", .remedy = "allow it, or mount with ro"),
                             "%s can only be read: the store denies %s", url, lacks);

@@ -31,6 +31,14 @@ static bool is_kept(int cap)
                cap == CAP_DAC_READ_SEARCH || cap == CAP_NET_BIND_SERVICE;
 }
 
+static bool has(const struct __user_cap_data_struct *caps, int cap)
+{
+        return caps[cap / 32].permitted & 1U << cap % 32;
+}
+
+/* Without CAP_SYS_PTRACE, which containers mostly lack, the kernel lets a process see the signals
+ * and descriptors of another only if that has no capability which it lacks itself (ptrace(2),
+ * "Ptrace access mode checking"): then all are kept. */
 static void keep_capabilities(void)
 {
         struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -46,9 +54,10 @@ static void keep_capabilities(void)
         }
         if (syscall(SYS_capget, &head, caps))
                 return;
+        bool sees = has(caps, CAP_SYS_PTRACE);
         for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
-                caps[i].effective &= kept[i];
-                caps[i].permitted &= kept[i];
+                caps[i].effective &= sees ? kept[i] : UINT32_MAX;
+                caps[i].permitted &= sees ? kept[i] : UINT32_MAX;
                 caps[i].inheritable = 0; /* and what is ambient with it */
         }
         syscall(SYS_capset, &head, caps);
@@ -61,6 +70,14 @@ void privileges_drop(bool unmounts)
                 return;
         keep_capabilities();
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+bool privileges_see_all(void)
+{
+        struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+        struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3] = {{0}};
+
+        return !syscall(SYS_capget, &head, caps) && has(caps, CAP_SYS_PTRACE);
 }
 
 int privileges_filter(void)

@@ -10,10 +10,13 @@
  * files of this one, of the same user either. */
 void privileges_hide(void);
 
-/* Keeps the capabilities that a mount needs, and lets no program that is run from here have more
- * than this process: neither of that is for a process that unmounts by fusermount3. Before the
- * first thread, which would keep its own. */
+/* Keeps the capabilities that a mount needs, or, without CAP_SYS_PTRACE, all; and lets no program
+ * that is run from here have more than this process: neither of that is for a process that unmounts
+ * by fusermount3. Before the first thread, which would keep its own. */
 void privileges_drop(bool unmounts);
+
+/* Whether /proc tells this process who of any user has a file open, and what signal ends it. */
+bool privileges_see_all(void);
 
 /* Takes system calls from all threads that a mount does not make once it stands. 0, or a negative
  * errno where the kernel has no filter; 0 also where privileges_drop() had to leave it out. */
