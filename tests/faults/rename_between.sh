@@ -19,7 +19,9 @@ between() {
 	fdo ${rename:-rename} "$mnt/old" "$mnt/new" >"$tmp/said" &
 	renames=$!
 	wait_for 20 objects size new >"$tmp/copied"
+	freeze "$mount_pid" # the reply may come while the command runs, which other processes may hold up
 	"$@"
+	thaw "$mount_pid"
 	wait $renames
 	set_faults
 	# promise: rename.others
