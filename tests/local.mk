@@ -16,6 +16,7 @@ EXTRA_DIST += \
 	%D%/lib/memsource.h \
 	%D%/lib/no_memory.h \
 	%D%/lib/one_file.h \
+	%D%/lib/other_rank.h \
 	%D%/lib/small_gpt.h \
 	%D%/lib/unit.h \
 	$(NULL)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "bench/core/clock.h"
+#include "bench/core/dev.h"
 
 #include "base/banned.h"
 
@@ -48,18 +49,23 @@ static size_t unit_room(const struct fsdp *f, const struct network_unit *u)
 static int take_places(struct fsdp *f, size_t room)
 {
         struct fsdp_work *const works[] = {&f->gather[0], &f->gather[1], &f->scatter};
-        int err = 0;
 
         for (size_t i = 0; i < 3; i++) {
-                const bool own = !i || f->prefetch != FSDP_NOOP;
                 works[i]->of = f;
-                works[i]->mine = own ? calloc(room, sizeof(float)) : f->gather[0].mine;
-                works[i]->all =
-                        own ? calloc(room * f->coll->ranks, sizeof(float)) : f->gather[0].all;
-                if (!works[i]->mine || !works[i]->all)
-                        err = -ENOMEM;
+                works[i]->place = &f->place[f->prefetch == FSDP_NOOP ? 0 : i];
         }
-        return err;
+        for (size_t i = 0; i < (f->prefetch == FSDP_NOOP ? 1 : 3); i++) {
+                struct fsdp_place *p = &f->place[i];
+                p->bytes = room * sizeof(float);
+                p->all_bytes = f->coll->ranks * p->bytes;
+                p->mine = (float *)dev_buffer(p->bytes);
+                p->all = (float *)dev_buffer(p->all_bytes);
+                if (!p->mine || !p->all)
+                        return -ENOMEM;
+                memset(p->mine, 0, p->bytes);
+                memset(p->all, 0, p->all_bytes);
+        }
+        return 0;
 }
 
 int fsdp_init(struct fsdp *f, struct network *g, struct coll *c, struct coll_queue *q,
@@ -100,21 +106,20 @@ void fsdp_release(struct fsdp *f)
         f->net->ops->release(f->grads);
         f->net->ops->release(f->weights);
         f->net->ops->release(f->sums);
-        free(f->gather[0].mine);
-        free(f->gather[0].all);
-        if (f->prefetch != FSDP_NOOP) {
-                free(f->gather[1].mine);
-                free(f->gather[1].all);
-                free(f->scatter.mine);
-                free(f->scatter.all);
+        for (size_t i = 0; i < 3; i++) {
+                struct fsdp_place *p = &f->place[i];
+                f->net->ops->unmark(p->mark);
+                dev_buffer_free((char *)p->mine, p->bytes);
+                dev_buffer_free((char *)p->all, p->all_bytes);
         }
         free(f->at);
         *f = (struct fsdp){0};
 }
 
-/* Moves each part of each tensor between the blocks of all ranks and the whole unit. */
-static int move_parts(struct fsdp *f, const struct network_unit *u, float *whole, float *all,
-                      bool to_whole)
+/* Queues the move of each part of each tensor between the blocks of all ranks and the whole unit,
+ * and marks its end. */
+static int move_parts(struct fsdp *f, const struct network_unit *u, float *whole,
+                      struct fsdp_place *place, bool to_whole)
 {
         const struct math_ops *ops = f->net->ops;
         const size_t room = unit_room(f, u);
@@ -125,14 +130,15 @@ static int move_parts(struct fsdp *f, const struct network_unit *u, float *whole
                 float *tensor = whole + (t->off - f->net->tensors[u->first].off);
                 for (unsigned r = 0; r < f->coll->ranks && !err; r++) {
                         struct fsdp_part p = part_of(t, r, f->coll->ranks);
-                        float *block = all + r * room + (f->at[i] - f->at[u->first]);
+                        float *block = place->all + r * room + (f->at[i] - f->at[u->first]);
                         if (p.n && to_whole)
-                                err = ops->put(tensor + p.first, block, p.n * sizeof(float));
+                                err = ops->put_queued(tensor + p.first, block, p.n * sizeof(float));
                         else if (p.n)
-                                err = ops->get(block, tensor + p.first, p.n * sizeof(float));
+                                err = ops->get_queued(block, tensor + p.first, p.n * sizeof(float));
                 }
         }
-        return err;
+        int marked = ops->mark(&place->mark);
+        return err ? err : marked;
 }
 
 static void keep_error(struct fsdp *f, int err)
@@ -141,26 +147,39 @@ static void keep_error(struct fsdp *f, int err)
                 f->err = err;
 }
 
+/* What a step changes stands still while its passes go on: no copy of it waits for them. */
 static int gather_unit(struct coll_work *w)
 {
-        const struct fsdp_work *g = (const struct fsdp_work *)w;
+        struct fsdp_work *g = (struct fsdp_work *)w;
+        const struct math_ops *ops = g->of->net->ops;
         struct coll *c = g->of->coll;
         const struct network_unit u = network_unit(g->of->net, g->unit);
+        const size_t n = unit_room(g->of, &u) * sizeof(float);
         const uint64_t begin = clock_ns();
 
-        int err = c->ops->gather(c, g->mine, unit_room(g->of, &u) * sizeof(float), g->all);
+        g->own = ops->reach(g->place->mark);
+        if (!g->own)
+                g->own = ops->get_behind(g->place->mine, g->of->params + g->of->at[u.first], n,
+                                         NULL);
+        int err = c->ops->gather(c, g->place->mine, n, g->place->all);
         trace_add(g->of->trace, TRACE_GATHER, TRACE_COLLECTIVES, begin, clock_ns(), g->unit);
         return err;
 }
 
 static int scatter_unit(struct coll_work *w)
 {
-        const struct fsdp_work *s = (const struct fsdp_work *)w;
+        struct fsdp_work *s = (struct fsdp_work *)w;
+        const struct math_ops *ops = s->of->net->ops;
         struct coll *c = s->of->coll;
         const struct network_unit u = network_unit(s->of->net, s->unit);
+        const size_t n = unit_room(s->of, &u);
         const uint64_t begin = clock_ns();
 
-        int err = c->ops->sum_scatter(c, s->all, s->mine, unit_room(s->of, &u));
+        s->own = ops->reach(s->place->mark);
+        int err = c->ops->sum_scatter(c, s->place->all, s->place->mine, n);
+        if (!err && !s->own)
+                s->own = ops->put_beside(s->of->grads + s->of->at[u.first], s->place->mine,
+                                         n * sizeof(float));
         trace_add(s->of->trace, TRACE_SCATTER, TRACE_COLLECTIVES, begin, clock_ns(), s->unit);
         return err;
 }
@@ -175,14 +194,11 @@ static void start(struct fsdp *f, struct fsdp_work *w, int (*call)(struct coll_w
 /* Of two units beside each other, one has the first place and one the second. */
 static struct fsdp_work *start_gather(struct fsdp *f, size_t unit)
 {
-        const struct network_unit u = network_unit(f->net, unit);
         struct fsdp_work *w = &f->gather[unit % 2];
 
         if (w->under_way)
                 return w;
         w->unit = unit;
-        keep_error(f, f->net->ops->get(w->mine, f->params + f->at[u.first],
-                                       unit_room(f, &u) * sizeof(float)));
         start(f, w, gather_unit);
         return w;
 }
@@ -196,19 +212,11 @@ static void start_next(struct fsdp *f, size_t unit, bool backward)
 
 static void finish(struct fsdp *f, struct fsdp_work *w)
 {
-        keep_error(f, coll_queue_wait(f->queue, &w->work));
-        w->under_way = false;
-}
-
-static void finish_scatter(struct fsdp *f)
-{
-        const struct network_unit u = network_unit(f->net, f->scatter.unit);
-
-        if (!f->scatter.under_way)
+        if (!w->under_way)
                 return;
-        finish(f, &f->scatter);
-        keep_error(f, f->net->ops->put(f->grads + f->at[u.first], f->scatter.mine,
-                                       unit_room(f, &u) * sizeof(float)));
+        keep_error(f, coll_queue_wait(f->queue, &w->work));
+        keep_error(f, w->own);
+        w->under_way = false;
 }
 
 void fsdp_before(void *arg, size_t unit, bool backward)
@@ -218,7 +226,7 @@ void fsdp_before(void *arg, size_t unit, bool backward)
         struct fsdp_work *w = start_gather(f, unit);
 
         finish(f, w);
-        keep_error(f, move_parts(f, &u, f->weights, w->all, true));
+        keep_error(f, move_parts(f, &u, f->weights, w->place, true));
         if (f->prefetch == FSDP_PREHOOK)
                 start_next(f, unit, backward);
         if (backward)
@@ -239,14 +247,15 @@ void fsdp_after(void *arg, size_t unit, bool backward)
                 start_next(f, unit, backward);
         if (!backward)
                 return;
-        finish_scatter(f);
-        memset(f->scatter.all, 0, /* what fills parts up */
+        finish(f, &f->scatter);
+        keep_error(f, f->net->ops->reach(f->scatter.place->mark));
+        memset(f->scatter.place->all, 0, /* what fills parts up */
                unit_room(f, &u) * f->coll->ranks * sizeof(float));
-        keep_error(f, move_parts(f, &u, f->sums, f->scatter.all, false));
+        keep_error(f, move_parts(f, &u, f->sums, f->scatter.place, false));
         f->scatter.unit = unit;
         start(f, &f->scatter, scatter_unit);
         if (f->prefetch == FSDP_NOOP || !unit)
-                finish_scatter(f);
+                finish(f, &f->scatter);
 }
 
 uint64_t fsdp_bytes(const struct model *m, unsigned ranks, unsigned runs,

@@ -29,10 +29,17 @@ struct fsdp {
                 struct fsdp *of;
                 size_t unit;
                 bool under_way;
-                float *mine, *all; /* what ranks send each other, in the host's memory */
-        } gather[2], scatter;      /* without prefetch all have the same memory */
-        int err;                   /* the first of this rank */
-        struct trace *trace;       /* borrowed; NULL: none */
+                int own; /* the error of this rank's device in it */
+                struct fsdp_place *place;
+        } gather[2], scatter;
+        /* What ranks send each other, in the host's memory; without prefetch all use the first. */
+        struct fsdp_place {
+                float *mine, *all;
+                void *mark; /* until which the device copies to `all`, or from it */
+                size_t bytes, all_bytes;
+        } place[3];
+        int err;             /* the first of this rank */
+        struct trace *trace; /* borrowed; NULL: none */
 };
 
 /* Elements [first, first + n) of a tensor, which lie at `off` of a run. */

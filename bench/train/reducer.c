@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "bench/core/clock.h"
+#include "bench/core/dev.h"
 
 #include "base/banned.h"
 
@@ -46,7 +47,7 @@ int reducer_init(struct reducer *r, const struct pipe *p, struct coll *c, struct
                 .coll = c, .ops = p->stage[0].net.ops, .device = p->stage[0].device, .queue = q};
         r->n = cut(r, p);
         r->bucket = calloc(r->n, sizeof *r->bucket);
-        r->host = malloc(REDUCER_BUCKET);
+        r->host = (float *)dev_buffer(REDUCER_BUCKET);
         if (!r->bucket || !r->host)
                 return -ENOMEM;
         (void)cut(r, p);
@@ -55,8 +56,10 @@ int reducer_init(struct reducer *r, const struct pipe *p, struct coll *c, struct
 
 void reducer_release(struct reducer *r)
 {
+        for (size_t i = 0; r->bucket && i < r->n; i++)
+                r->ops->unmark(r->bucket[i].mark);
         free(r->bucket);
-        free(r->host);
+        dev_buffer_free((char *)r->host, REDUCER_BUCKET);
         *r = (struct reducer){0};
 }
 
@@ -69,10 +72,10 @@ static int sum_bucket(struct coll_work *w)
 
         r->ops->use(b->device);
         if (!r->own)
-                r->own = r->ops->get(r->host, b->grads, b->n * sizeof(float));
+                r->own = r->ops->get_behind(r->host, b->grads, b->n * sizeof(float), b->mark);
         int err = r->coll->ops->sum(r->coll, r->host, b->n);
         if (!err && !r->own)
-                r->own = r->ops->put(b->grads, r->host, b->n * sizeof(float));
+                r->own = r->ops->put_beside(b->grads, r->host, b->n * sizeof(float));
         r->ops->use(r->device); /* this may be the thread that computes */
         trace_add(r->trace, TRACE_BUCKET, TRACE_COLLECTIVES, begin, clock_ns(),
                   (uint64_t)(b - r->bucket));
@@ -86,13 +89,16 @@ void reducer_begin(struct reducer *r)
         r->pass = 0;
 }
 
-/* Gives those that are complete when these units are. */
+/* Gives those that are complete when these units are, all that the device has still to do for which
+ * is queued. */
 static void give(struct reducer *r, size_t unit)
 {
         for (; r->next < r->n && r->bucket[r->next].unit >= unit; r->next++) {
-                struct coll_work *w = &r->bucket[r->next].work;
-                w->call = sum_bucket;
-                coll_queue_add(r->queue, w);
+                struct reducer_bucket *b = &r->bucket[r->next];
+                int err = r->ops->mark(&b->mark);
+                r->pass = r->pass ? r->pass : err;
+                b->work.call = sum_bucket;
+                coll_queue_add(r->queue, &b->work);
         }
 }
 
@@ -100,11 +106,8 @@ void reducer_complete(void *arg, size_t unit)
 {
         struct reducer *r = arg;
 
-        if (!r->queue->beside || r->next == r->n || r->bucket[r->next].unit < unit)
-                return;
-        int err = r->ops->wait();
-        r->pass = r->pass ? r->pass : err;
-        give(r, unit);
+        if (r->queue->beside)
+                give(r, unit);
 }
 
 int reducer_end(struct reducer *r, int *own)

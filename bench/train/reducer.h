@@ -22,6 +22,7 @@ struct reducer {
                 float *grads;
                 size_t n;
                 unsigned device;
+                void *mark;  /* behind its gradients */
                 size_t unit; /* its gradients are complete when those of this unit are */
         } * bucket;
         size_t n;    /* buckets */

@@ -12,6 +12,7 @@
 #include "bench/train/math/random.h"
 #include "bench/train/patches.h"
 #include "bench/train/replicas.h"
+#include "tests/lib/other_rank.h"
 #include "tests/lib/small_gpt.h"
 
 #include "base/banned.h"
@@ -311,11 +312,22 @@ static void learn(const struct math_ops *o, const struct train_setup *like, stru
 
 static void compare_models(void)
 {
+        enum { BESIDE_ANOTHER = 5 }; /* the first */
         static const struct model gpt = SMALL_GPT(2, 3, 48, 96, 20), vit = SMALL_VIT(1, 2, 16, 10);
+        /* its head is more than the first bucket */
+        static const struct model wide = SMALL_GPT(1, 3, 96, 3000, 4);
         const struct {
                 const char *name;
                 struct train_setup s;
         } models[] = {
+                {"ddp beside another rank", {.model = wide, .entropy = true, .lr = 5}},
+                {"pdp beside another rank",
+                 {.model = gpt, .entropy = true, .stages = 2, .chunks = 2}},
+                {"fsdp beside another rank", {.model = gpt, .entropy = true, .sharded = true}},
+                {"fsdp beside another rank, units gathered early",
+                 {.model = gpt, .entropy = true, .sharded = true, .prefetch = FSDP_PREHOOK}},
+                {"fsdp beside another rank, units gathered late",
+                 {.model = gpt, .entropy = true, .sharded = true, .prefetch = FSDP_POSTHOOK}},
                 {"ddp", {.model = gpt, .entropy = true}},
                 {"ddp, the sum of the logits", {.model = gpt}},
                 {"ddp, with AdamW", {.model = gpt, .entropy = true, .adamw = true}},
@@ -334,22 +346,25 @@ static void compare_models(void)
                 {"ddp, in halves", {.model = gpt, .entropy = true, .half = true}},
                 {"a vision transformer, in halves", {.model = vit, .entropy = true, .half = true}},
         };
+        struct coll_ops carrier;
         struct coll alone = {.ops = &coll_none, .ranks = 1, .host_ranks = 1};
+        struct coll two = other_rank(&carrier);
 
         for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
                 struct train_setup s = models[i].s;
                 double want[STEPS], got[STEPS];
                 float want_last[64], got_last[64], *put = NULL;
+                struct coll *ranks = i < BESIDE_ANOTHER ? &two : &alone;
                 bool right = true;
                 char text[128];
 
                 s.batch = BATCH;
                 s.seed = 5;
-                s.lr = s.adamw ? 0.001 : s.entropy ? 0.1 : 1e-4;
+                s.lr = s.lr > 0 ? s.lr : s.adamw ? 0.001 : s.entropy ? 0.1 : 1e-4;
                 s.dropout = s.model.family == MODEL_CLASSIFIER ? 0 : 0.1F;
                 const double near = s.half ? 5e-3 : 1e-4;
-                learn(host, &s, &alone, want, want_last);
-                learn(device, &s, &alone, got, got_last);
+                learn(host, &s, ranks, want, want_last);
+                learn(device, &s, ranks, got, got_last);
                 for (unsigned k = 0; k < STEPS; k++)
                         right &= fabs(got[k] - want[k]) <= near * fabs(want[k]);
                 if (!right)

@@ -424,11 +424,21 @@ static int count_scatter(struct coll *c, const float *all, float *mine, size_t n
         met++;
         return coll_none.sum_scatter(c, all, mine, n);
 }
-static int fail_to_get(void *to, const void *from, size_t n)
+static int fail_to_move(void *to, const void *from, size_t n)
 {
         (void)to;
         (void)from;
         (void)n;
+        return -EIO;
+}
+static int fail_to_get(void *to, const void *from, size_t n, void *mark)
+{
+        (void)mark;
+        return fail_to_move(to, from, n);
+}
+static int fail_to_reach(void *mark)
+{
+        (void)mark;
         return -EIO;
 }
 
@@ -451,9 +461,22 @@ START_TEST(a_rank_whose_device_fails_meets_the_others_as_often_as_they_meet)
         ck_assert_int_eq(trainer_step(&t, &step), 0);
         const unsigned units = tiny.layers + 3;
         ck_assert_uint_eq(met, 3 * units);
-        broken.get = fail_to_get;
-        ck_assert_int_eq(trainer_step(&t, &step), -EIO);
-        ck_assert_uint_eq(met, 6 * units);
+        for (unsigned i = 0; i < 5; i++) {
+                broken = *ops;
+                if (i == 0)
+                        broken.get_behind = fail_to_get;
+                else if (i == 1)
+                        broken.get_queued = fail_to_move;
+                else if (i == 2)
+                        broken.put_queued = fail_to_move;
+                else if (i == 3)
+                        broken.put_beside = fail_to_move;
+                else
+                        broken.reach = fail_to_reach;
+                met = 0;
+                ck_assert_int_eq(trainer_step(&t, &step), -EIO);
+                ck_assert_uint_eq(met, 3 * units);
+        }
         trainer_release(&t);
 }
 END_TEST

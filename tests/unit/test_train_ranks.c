@@ -9,9 +9,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/train/trainer.h"
+#include "tests/lib/other_rank.h"
 #include "tests/lib/small_gpt.h"
 
 #include "base/banned.h"
@@ -34,42 +34,32 @@ static void count(void)
                 atomic_fetch_add(&elsewhere, 1);
 }
 
-static int sum_both(struct coll *c, float *v, size_t n)
+static int count_sum(struct coll *c, float *v, size_t n)
 {
-        (void)c;
         count();
-        for (size_t i = 0; i < n; i++)
-                v[i] += v[i];
-        return 0;
+        return sum_both(c, v, n);
 }
 
-static int gather_both(struct coll *c, const void *mine, size_t n, void *all)
+static int count_gather(struct coll *c, const void *mine, size_t n, void *all)
 {
-        (void)c;
         count();
-        memcpy(all, mine, n);
-        memcpy((char *)all + n, mine, n);
-        return 0;
+        return gather_both(c, mine, n, all);
 }
 
-static int scatter_both(struct coll *c, const float *all, float *mine, size_t n)
+static int count_scatter(struct coll *c, const float *all, float *mine, size_t n)
 {
-        (void)c;
         count();
-        for (size_t i = 0; i < n; i++)
-                mine[i] = all[i] + all[i];
-        return 0;
+        return scatter_both(c, all, mine, n);
 }
 
 static void setup(void)
 {
         char why[256];
 
-        carrier = coll_none;
-        carrier.sum = sum_both;
-        carrier.gather = gather_both;
-        carrier.sum_scatter = scatter_both;
-        two = (struct coll){.ops = &carrier, .ranks = 2, .host_ranks = 2, .any_thread = true};
+        two = other_rank(&carrier);
+        carrier.sum = count_sum;
+        carrier.gather = count_gather;
+        carrier.sum_scatter = count_scatter;
         ck_assert_msg(!math_host.open(1, 1, why, sizeof why), "%s", why);
         device = math_host;
         main_thread = pthread_self();
@@ -179,7 +169,7 @@ END_TEST
 static int sum_and_tell(struct coll *c, float *v, size_t n)
 {
         sem_post(&came);
-        return sum_both(c, v, n);
+        return count_sum(c, v, n);
 }
 static void embed_back_when_it_came(const float *dy, float *dtable, float *dposition,
                                     const int32_t *token, size_t rows, size_t block, size_t n)
@@ -206,11 +196,12 @@ static int fail_to_wait(void)
 {
         return -EIO;
 }
-static int fail_to_get(void *to, const void *from, size_t n)
+static int fail_to_get(void *to, const void *from, size_t n, void *mark)
 {
         (void)to;
         (void)from;
         (void)n;
+        (void)mark;
         return -EIO;
 }
 
@@ -224,7 +215,7 @@ START_TEST(a_rank_whose_device_fails_sums_all_buckets_with_the_others)
                 train(&t, &s, 1, 0);
                 struct train_step step;
                 if (i == 1)
-                        device.get = fail_to_get;
+                        device.get_behind = fail_to_get;
                 else
                         device.wait = fail_to_wait;
                 atomic_store(&met, 0);
@@ -261,7 +252,7 @@ END_TEST
 static int gather_and_tell(struct coll *c, const void *mine, size_t n, void *all)
 {
         sem_post(&came);
-        return gather_both(c, mine, n, all);
+        return count_gather(c, mine, n, all);
 }
 static void embed_when_two_came(float *y, const float *table, const float *position,
                                 const int32_t *token, size_t rows, size_t block, size_t n)
@@ -293,7 +284,7 @@ static int scatter_when_it_goes(struct coll *c, const float *all, float *mine, s
 
         if (++made % UNITS == UNITS - 1)
                 sem_wait(&goes);
-        return scatter_both(c, all, mine, n);
+        return count_scatter(c, all, mine, n);
 }
 static void embed_back_and_go(const float *dy, float *dtable, float *dposition,
                               const int32_t *token, size_t rows, size_t block, size_t n)

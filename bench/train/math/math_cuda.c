@@ -35,6 +35,7 @@ struct gpu {
         struct mutex mtx;
         int device;
         cudaStream_t stream;
+        cudaStream_t beside; /* of copies that need not wait for it */
         void *cublas;
         uint64_t taken GUARDED_BY(&mtx), peak GUARDED_BY(&mtx);
         int err GUARDED_BY(&mtx);
@@ -96,9 +97,11 @@ static int begin_gpu(struct gpu *g, int device, bool first)
         int err = failed("cudaInitDevice", e);
         if (!err)
                 err = failed("cudaSetDevice", cudaSetDevice(device));
-        return err ? err
-                   : failed("cudaStreamCreate",
-                            cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking));
+        cudaStream_t *const streams[] = {&g->stream, &g->beside};
+        for (size_t i = 0; i < 2 && !err; i++)
+                err = failed("cudaStreamCreate",
+                             cudaStreamCreateWithFlags(streams[i], cudaStreamNonBlocking));
+        return err;
 }
 
 /* The devices behind those that are open, from the machine's number `first` on. */
@@ -129,6 +132,7 @@ static void end_gpus(void)
                         (void)cudaFree(all[i]->p);
                 cublas_close(g->cublas);
                 (void)cudaStreamDestroy(g->stream);
+                (void)cudaStreamDestroy(g->beside);
                 mutex_unlock(&g->mtx);
                 *g = (struct gpu){.device = 0};
         }
@@ -251,15 +255,21 @@ static int end_of_queue(const struct gpu *g)
         return failed("cudaStreamSynchronize", cudaStreamSynchronize(g->stream));
 }
 
-/* Behind what is queued, and done when it returns; others may queue meanwhile. */
-static int move(void *to, const void *from, size_t n, enum cudaMemcpyKind kind)
+static int queue_copy(struct gpu *g, void *to, const void *from, size_t n, enum cudaMemcpyKind kind)
 {
-        struct gpu *g = this_gpu();
-
         mutex_lock(&g->mtx);
         const cudaStream_t stream = queue_locked(g);
         int err = failed("cudaMemcpyAsync", cudaMemcpyAsync(to, from, n, kind, stream));
         mutex_unlock(&g->mtx);
+        return err;
+}
+
+/* Behind what is queued, and done when it returns; others may queue meanwhile. */
+static int move(void *to, const void *from, size_t n, enum cudaMemcpyKind kind)
+{
+        struct gpu *g = this_gpu();
+        int err = queue_copy(g, to, from, n, kind);
+
         return err ? err : end_of_queue(g);
 }
 
@@ -271,6 +281,71 @@ static int cuda_put(void *to, const void *from, size_t n)
 static int cuda_get(void *to, const void *from, size_t n)
 {
         return move(to, from, n, cudaMemcpyDeviceToHost);
+}
+
+static int cuda_put_queued(void *to, const void *from, size_t n)
+{
+        return queue_copy(this_gpu(), to, from, n, cudaMemcpyHostToDevice);
+}
+
+static int cuda_get_queued(void *to, const void *from, size_t n)
+{
+        return queue_copy(this_gpu(), to, from, n, cudaMemcpyDeviceToHost);
+}
+
+/* --- marks --- */
+
+/* Who waits for one sleeps. */
+static int cuda_mark(void **mark)
+{
+        struct gpu *g = this_gpu();
+        cudaEvent_t event = *mark;
+
+        mutex_lock(&g->mtx);
+        const cudaStream_t stream = queue_locked(g);
+        int err = event ? 0
+                        : failed("cudaEventCreate",
+                                 cudaEventCreateWithFlags(&event, cudaEventDisableTiming |
+                                                                          cudaEventBlockingSync));
+        *mark = event;
+        if (!err)
+                err = failed("cudaEventRecord", cudaEventRecord(event, stream));
+        mutex_unlock(&g->mtx);
+        return err;
+}
+
+static int cuda_reach(void *mark)
+{
+        return mark ? failed("cudaEventSynchronize", cudaEventSynchronize(mark)) : 0;
+}
+
+static void cuda_unmark(void *mark)
+{
+        if (mark)
+                (void)failed("cudaEventDestroy", cudaEventDestroy(mark));
+}
+
+static int move_beside(void *to, const void *from, size_t n, enum cudaMemcpyKind kind, void *mark)
+{
+        struct gpu *g = this_gpu();
+
+        mutex_lock(&g->mtx);
+        (void)queue_locked(g);
+        int err = mark ? failed("cudaStreamWaitEvent", cudaStreamWaitEvent(g->beside, mark, 0)) : 0;
+        if (!err)
+                err = failed("cudaMemcpyAsync", cudaMemcpyAsync(to, from, n, kind, g->beside));
+        mutex_unlock(&g->mtx);
+        return err ? err : failed("cudaStreamSynchronize", cudaStreamSynchronize(g->beside));
+}
+
+static int cuda_get_behind(void *to, const void *from, size_t n, void *mark)
+{
+        return move_beside(to, from, n, cudaMemcpyDeviceToHost, mark);
+}
+
+static int cuda_put_beside(void *to, const void *from, size_t n)
+{
+        return move_beside(to, from, n, cudaMemcpyHostToDevice, NULL);
 }
 
 static int cuda_wait(void)
@@ -464,6 +539,13 @@ const struct math_ops math_cuda = {
         .put = cuda_put,
         .get = cuda_get,
         .wait = cuda_wait,
+        .put_queued = cuda_put_queued,
+        .get_queued = cuda_get_queued,
+        .mark = cuda_mark,
+        .reach = cuda_reach,
+        .unmark = cuda_unmark,
+        .get_behind = cuda_get_behind,
+        .put_beside = cuda_put_beside,
         .zero = cuda_zero,
         .copy = cuda_copy,
         .add = cuda_add,

@@ -48,6 +48,30 @@ static int host_wait(void)
         return 0;
 }
 
+/* All is done when a call returns, so that there is nothing to be behind. */
+static int host_mark(void **mark)
+{
+        *mark = NULL;
+        return 0;
+}
+
+static int host_reach(void *mark)
+{
+        (void)mark;
+        return 0;
+}
+
+static void host_unmark(void *mark)
+{
+        (void)mark;
+}
+
+static int host_get_behind(void *to, const void *from, size_t n, void *mark)
+{
+        (void)mark;
+        return host_move(to, from, n);
+}
+
 static uint64_t host_peak(void)
 {
         return 0;
@@ -299,6 +323,13 @@ const struct math_ops math_host = {
         .put = host_move,
         .get = host_move,
         .wait = host_wait,
+        .put_queued = host_move,
+        .get_queued = host_move,
+        .mark = host_mark,
+        .reach = host_reach,
+        .unmark = host_unmark,
+        .get_behind = host_get_behind,
+        .put_beside = host_move,
         .zero = host_zero,
         .copy = host_copy,
         .add = host_add,

@@ -101,6 +101,18 @@ struct math_ops { /* no slot is NULL */
         int (*get)(void *to, const void *from, size_t n);
         int (*wait)(void); /* for this thread's device */
 
+        /* The same without waiting: the host's memory is let alone until reach() says so. */
+        int (*put_queued)(void *to, const void *from, size_t n);
+        int (*get_queued)(void *to, const void *from, size_t n);
+        /* Sets a mark behind all that is queued; made where *mark is NULL. reach() waits until the
+         * device is there, from any thread. NULL is fine for both that take one. */
+        int (*mark)(void **mark);
+        int (*reach)(void *mark);
+        void (*unmark)(void *mark);
+        /* As get() and put(), beside the queue: behind the mark (NULL: nothing), and at once. */
+        int (*get_behind)(void *to, const void *from, size_t n, void *mark);
+        int (*put_beside)(void *to, const void *from, size_t n);
+
         void (*zero)(float *x, size_t n);
         void (*copy)(float *to, const float *from, size_t n);
         void (*add)(float *to, const float *from, size_t n);

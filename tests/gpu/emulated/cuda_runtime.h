@@ -23,6 +23,7 @@ extern "C" {
 #define cudaEventCreateWithFlags  emulated_event_create
 #define cudaEventDestroy          emulated_event_destroy
 #define cudaEventRecord           emulated_event_record
+#define cudaEventSynchronize      emulated_event_wait
 #define cudaFree                  emulated_free
 #define cudaGetDevice             emulated_get_device
 #define cudaGetDeviceCount        emulated_count_devices
@@ -53,7 +54,7 @@ enum cudaMemcpyKind {
         cudaMemcpyDeviceToDevice,
         cudaMemcpyDefault
 };
-enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
+enum { cudaStreamNonBlocking = 1, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
 enum { cudaDeviceScheduleBlockingSync = 4, cudaInitDeviceFlagsAreValid = 1 };
 
 cudaError_t cudaMalloc(void **out, size_t n);
@@ -69,6 +70,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaInitDevice(int device, unsigned flags, unsigned valid);
 cudaError_t cudaGetDeviceCount(int *out);
 cudaError_t cudaGetDevice(int *out);

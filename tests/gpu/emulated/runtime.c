@@ -227,6 +227,15 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
         return cudaSuccess;
 }
 
+cudaError_t cudaEventSynchronize(cudaEvent_t e)
+{
+        hold();
+        if (e->stream)
+                run_until(e->stream, e->until);
+        let_go();
+        return cudaSuccess;
+}
+
 static void run_event(void *arg)
 {
         struct emulated_event *e = arg;
