@@ -3,8 +3,8 @@
  *
  * NCCL carries bytes and nothing else. Ids, agreement, maxima, gathers and barriers stay with the
  * carrier that was there before: a rank whose GPU has failed can still speak there. Before each
- * broadcast all ranks agree to take part. A rank that fails after that sounds the alarm, which the
- * others hear while they wait, and all of them abort the communicator.
+ * broadcast, and each sum, all ranks agree to take part. A rank that fails after that sounds the
+ * alarm, which the others hear while they wait, and all of them abort the communicator.
  *
  * The library is loaded when it is asked for, so that a program built with it runs without. */
 #include <dlfcn.h>
@@ -40,7 +40,8 @@ enum {
         CALL(CommGetAsyncError)                                                                    \
         CALL(CommAbort)                                                                            \
         CALL(CommDestroy)                                                                          \
-        CALL(Broadcast)
+        CALL(Broadcast)                                                                            \
+        CALL(AllReduce)
 
 /* The library's functions, without their prefix; all or none are there. */
 #define NCCL_POINTER(name) __typeof__(nccl##name) *name;
@@ -136,19 +137,44 @@ static int finish(struct nccl *n)
         }
 }
 
-/* n bytes of the device from rank `root` to all, behind what this thread has queued. `err` is how
- * that went in this rank. Returns the same in all ranks, and after an error nothing more goes. */
-static int broadcast(struct coll *c, unsigned root, void *mem, size_t n, int err)
+/* What all ranks do: n bytes of the device from rank `root` to all, behind what this thread has
+ * queued; or the sum of n floats of all, behind the mark. */
+struct bulk {
+        bool sums;
+        unsigned root;
+        void *mem;
+        size_t n;
+        void *behind;
+};
+
+static int begin(struct nccl *nc, const struct bulk *b)
+{
+        ncclResult_t r;
+
+        if (b->sums)
+                r = api.AllReduce(b->mem, b->mem, b->n, ncclFloat, ncclSum, nc->comm,
+                                  nc->dev->stream());
+        else
+                r = api.Broadcast(b->mem, b->mem, b->n, ncclChar, (int)b->root, nc->comm,
+                                  nc->dev->stream());
+        return r == ncclSuccess ? 0 : failed(nc, b->sums ? "ncclAllReduce" : "ncclBroadcast", r);
+}
+
+/* `err` is how it went in this rank until here. Returns the same in all ranks, and after an error
+ * nothing more goes. */
+static int move(struct coll *c, const struct bulk *b, int err)
 {
         struct nccl *nc = of(c);
 
+        if (!err && !nc->comm)
+                err = -EIO;
         if (!err)
-                err = nc->comm ? nc->dev->stream_after() : -EIO;
+                err = b->sums ? nc->dev->stream_behind(b->behind) : nc->dev->stream_after();
         err = coll_agree(&nc->before, err);
         if (!err) {
-                ncclResult_t r = api.Broadcast(mem, mem, n, ncclChar, (int)root, nc->comm,
-                                               nc->dev->stream());
-                err = r == ncclSuccess ? finish(nc) : failed(nc, "ncclBroadcast", r);
+                err = begin(nc, b);
+                if (!err)
+                        err = finish(nc);
                 if (err) /* or its kernels would keep the stream busy */
                         abort_comm(nc);
                 err = coll_agree(&nc->before, err);
@@ -160,7 +186,14 @@ static int broadcast(struct coll *c, unsigned root, void *mem, size_t n, int err
 
 static int share_device(struct coll *c, unsigned root, void *mem, size_t n)
 {
-        return broadcast(c, root, mem, n, 0);
+        const struct bulk b = {.root = root, .mem = mem, .n = n};
+        return move(c, &b, 0);
+}
+
+static int sum_device(struct coll *c, float *mem, size_t n, void *behind)
+{
+        const struct bulk b = {.sums = true, .mem = mem, .n = n, .behind = behind};
+        return move(c, &b, 0);
 }
 
 /* Copies n bytes from the device; waits. */
@@ -178,10 +211,11 @@ static int nccl_share(struct coll *c, unsigned root, void *p, size_t n)
         int own = 0, err = 0;
 
         for (size_t off = 0; off < n && !err; off += ROOM) {
-                size_t len = n - off < ROOM ? n - off : ROOM;
+                const size_t len = n - off < ROOM ? n - off : ROOM;
+                const struct bulk b = {.root = root, .mem = nc->buffer, .n = len};
                 if (c->rank == root)
                         own = nc->dev->put(nc->buffer, (char *)p + off, len);
-                err = broadcast(c, root, nc->buffer, len, own);
+                err = move(c, &b, own);
                 if (!err && c->rank != root)
                         own = fetch(nc, (char *)p + off, len);
         }
@@ -295,6 +329,7 @@ static const struct coll_ops coll_nccl = {
         .bcast = nccl_bcast,
         .share = nccl_share,
         .share_device = share_device,
+        .sum_device = sum_device,
         .alarm = nccl_alarm,
         .alarmed = nccl_alarmed,
         .split = nccl_split,

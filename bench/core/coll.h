@@ -20,8 +20,8 @@ struct coll {
         void *group;                    /* the carrier's; NULL: all ranks of the job */
 };
 
-/* One const table per carrier; no slot but share_device is NULL. Errors: -ECANCELED when a signal
- * came while waiting, -EIO. */
+/* One const table per carrier; no slot but those of a device is NULL. Errors: -ECANCELED when a
+ * signal came while waiting, -EIO. */
 struct coll_ops {
         const char *name;
         int (*init)(struct coll *c, int *argc, char ***argv);
@@ -43,6 +43,9 @@ struct coll_ops {
         int (*share)(struct coll *c, unsigned root, void *p, size_t n);
         /* The same for memory of a device; NULL: this carrier cannot, go through the host's. */
         int (*share_device)(struct coll *c, unsigned root, void *mem, size_t n);
+        /* As sum() for memory of a device, behind that mark in its queue (a cudaEvent_t); NULL: as
+         * above. */
+        int (*sum_device)(struct coll *c, float *mem, size_t n, void *behind);
         /* Tells all other ranks that what has this number failed here; does not wait for them. Any
          * number but of what is under way is ignored. */
         void (*alarm)(struct coll *c, unsigned serial);
@@ -66,9 +69,10 @@ extern const struct coll_ops coll_mpi;
  * of its processes do the work of rank 0 (-EOPNOTSUPP). */
 int coll_init(struct coll *c, int *argc, char ***argv, char *why, size_t nwhy);
 
-/* Makes `c` carry bulk (share, share_device) over NCCL from here to drop(), if `nccl`; all else
- * goes the way that c had before. Collective. 0, or the same negative errno in all ranks with one
- * line in `why`: not built with it, device is not cuda (dev_get()), two ranks on one GPU. */
+/* Makes `c` carry bulk (share, share_device, sum_device) over NCCL from here to drop(), if `nccl`;
+ * all else goes the way that c had before. Collective. 0, or the same negative errno in all ranks
+ * with one line in `why`: not built with it, device is not cuda (dev_get()), two ranks on one GPU.
+ */
 int coll_carry(struct coll *c, bool nccl, char *why, size_t nwhy);
 #ifdef HAVE_NCCL
 int coll_nccl_carry(struct coll *c, char *why, size_t nwhy);

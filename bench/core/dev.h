@@ -49,10 +49,11 @@ struct dev_ops { /* no slot is NULL */
         /* n rounds of work as training does it (matrices are multiplied); waits. */
         int (*work)(uint64_t n);
         /* A queue for a library that wants one (a cudaStream_t); what makes it wait for all that
-         * this thread has queued until now; and whether it is empty: 0, -EAGAIN while it is not, or
-         * another error. */
+         * this thread has queued until now, or for an event (a cudaEvent_t) of another; and whether
+         * it is empty: 0, -EAGAIN while it is not, or another error. */
         void *(*stream)(void);
         int (*stream_after)(void);
+        int (*stream_behind)(void *event);
         int (*stream_idle)(void);
 };
 

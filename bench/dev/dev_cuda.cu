@@ -327,6 +327,15 @@ int cuda_stream_after()
         return 0;
 }
 
+int cuda_stream_behind(void *event)
+{
+        int err = use_device();
+        if (err)
+                return err;
+        TRY(cudaStreamWaitEvent(cuda.stream, static_cast<cudaEvent_t>(event), 0));
+        return 0;
+}
+
 int cuda_stream_idle()
 {
         int err = use_device();
@@ -363,5 +372,6 @@ extern "C" const struct dev_ops dev_cuda = {
         .work = cuda_work,
         .stream = cuda_stream,
         .stream_after = cuda_stream_after,
+        .stream_behind = cuda_stream_behind,
         .stream_idle = cuda_stream_idle,
 };

@@ -151,6 +151,12 @@ static int host_stream_after(void)
         return 0;
 }
 
+static int host_stream_behind(void *event)
+{
+        (void)event;
+        return 0;
+}
+
 static int host_stream_idle(void)
 {
         return 0;
@@ -177,5 +183,6 @@ const struct dev_ops dev_emulated = {
         .work = host_work,
         .stream = host_stream,
         .stream_after = host_stream_after,
+        .stream_behind = host_stream_behind,
         .stream_idle = host_stream_idle,
 };

@@ -64,18 +64,27 @@ void reducer_release(struct reducer *r)
 }
 
 /* A rank whose device fails stays to the end, since the others wait for it. */
-static int sum_bucket(struct coll_work *w)
+static int sum_on_host(struct reducer *r, const struct reducer_bucket *b)
 {
-        struct reducer_bucket *b = (struct reducer_bucket *)w;
-        struct reducer *r = b->of;
-        const uint64_t begin = clock_ns();
-
-        r->ops->use(b->device);
         if (!r->own)
                 r->own = r->ops->get_behind(r->host, b->grads, b->n * sizeof(float), b->mark);
         int err = r->coll->ops->sum(r->coll, r->host, b->n);
         if (!err && !r->own)
                 r->own = r->ops->put_beside(b->grads, r->host, b->n * sizeof(float));
+        return err;
+}
+
+/* The carrier may sum where the gradients are. */
+static int sum_bucket(struct coll_work *w)
+{
+        struct reducer_bucket *b = (struct reducer_bucket *)w;
+        struct reducer *r = b->of;
+        struct coll *c = r->coll;
+        const uint64_t begin = clock_ns();
+
+        r->ops->use(b->device);
+        int err = c->ops->sum_device ? c->ops->sum_device(c, b->grads, b->n, b->mark)
+                                     : sum_on_host(r, b);
         r->ops->use(r->device); /* this may be the thread that computes */
         trace_add(r->trace, TRACE_BUCKET, TRACE_COLLECTIVES, begin, clock_ns(),
                   (uint64_t)(b - r->bucket));

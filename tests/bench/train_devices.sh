@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
-plan 12
+plan 14
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -60,4 +60,8 @@ refused() {
 }
 refused "train.devices=2: a rank of fsdp has one device: start more ranks, or give train.mode=ddp" train.devices=2 train.mode=fsdp
 refused "train.devices=3: a rank has batch_size=10 samples, of which each has as many: give a multiple" train.devices=3
+refused "backend=nccl: it averages the gradients of ddp and pdp, a device for each rank: give backend=gloo, or train.devices=1" \
+	train.devices=2 backend=nccl
+refused "backend=nccl: it averages the gradients of ddp and pdp, a device for each rank: give backend=gloo, or train.mode=ddp" \
+	train.mode=fsdp backend=nccl
 refused "train.devices=3: 2 stages have no more than 2: give fewer" train.devices=3 train.mode=pdp train.stages=2

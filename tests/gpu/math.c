@@ -279,6 +279,8 @@ enum { STEPS = 2, BATCH = 2 };
 enum { STEPS = 3, BATCH = 4 };
 #endif
 
+static const struct math_ops *learning; /* where */
+
 /* Losses of STEPS steps, and the first tensor at their end. */
 static void learn(const struct math_ops *o, const struct train_setup *like, struct coll *c,
                   double loss[STEPS], float last[64])
@@ -294,7 +296,7 @@ static void learn(const struct math_ops *o, const struct train_setup *like, stru
 
         for (size_t i = 0; rgb && i < image; i++)
                 rgb[i] = (unsigned char)random_below(3, i, 256);
-        s.ops = o;
+        s.ops = learning = o;
         s.data = sees ? NULL : &noise;
         need(rgb ? replicas_init(&r, &s, c) : -12, "a trainer");
         for (unsigned i = 0; i < STEPS; i++) {
@@ -310,9 +312,21 @@ static void learn(const struct math_ops *o, const struct train_setup *like, stru
         free(rgb);
 }
 
+/* As NCCL sums, where the gradients are; the other rank has the same. */
+static int sum_there(struct coll *c, float *mem, size_t n, void *behind)
+{
+        float *x = malloc(n * sizeof *x);
+
+        need(x ? learning->get_behind(x, mem, n * sizeof *x, behind) : -12, "a bucket");
+        (void)sum_both(c, x, n);
+        need(learning->put_beside(mem, x, n * sizeof *x), "a bucket");
+        free(x);
+        return 0;
+}
+
 static void compare_models(void)
 {
-        enum { BESIDE_ANOTHER = 5 }; /* the first */
+        enum { SUMMED_THERE = 1, BESIDE_ANOTHER = 6 }; /* the first */
         static const struct model gpt = SMALL_GPT(2, 3, 48, 96, 20), vit = SMALL_VIT(1, 2, 16, 10);
         /* its head is more than the first bucket */
         static const struct model wide = SMALL_GPT(1, 3, 96, 3000, 4);
@@ -320,6 +334,8 @@ static void compare_models(void)
                 const char *name;
                 struct train_setup s;
         } models[] = {
+                {"ddp beside another rank, summed on the device",
+                 {.model = wide, .entropy = true, .lr = 5}},
                 {"ddp beside another rank", {.model = wide, .entropy = true, .lr = 5}},
                 {"pdp beside another rank",
                  {.model = gpt, .entropy = true, .stages = 2, .chunks = 2}},
@@ -358,6 +374,7 @@ static void compare_models(void)
                 bool right = true;
                 char text[128];
 
+                carrier.sum_device = i < SUMMED_THERE ? sum_there : NULL;
                 s.batch = BATCH;
                 s.seed = 5;
                 s.lr = s.lr > 0 ? s.lr : s.adamw ? 0.001 : s.entropy ? 0.1 : 1e-4;

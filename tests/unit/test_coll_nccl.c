@@ -23,6 +23,7 @@ enum fault { NONE, QUEUE, PUT, GET, BEGIN, WAIT, LIBRARY, OTHER_FIRST, OTHER_LAS
 static struct {
         enum fault fault;
         unsigned met, begun, aborted, alarms, polls;
+        void *behind; /* the event that the library's stream waits for */
 } now;
 
 /* --- the library --- */
@@ -88,6 +89,19 @@ ncclResult_t ncclBroadcast(const void *from, void *to, size_t n, ncclDataType_t 
         return now.fault == BEGIN ? ncclSystemError : ncclSuccess;
 }
 
+/* The other rank has what this one has. */
+ncclResult_t ncclAllReduce(const void *from, void *to, size_t n, ncclDataType_t type,
+                           ncclRedOp_t op, ncclComm_t comm, void *stream)
+{
+        (void)comm;
+        (void)stream;
+        ck_assert(now.behind && type == ncclFloat && op == ncclSum);
+        now.begun++;
+        for (size_t i = 0; i < n && now.fault != BEGIN; i++)
+                ((float *)to)[i] = 2 * ((const float *)from)[i];
+        return now.fault == BEGIN ? ncclSystemError : ncclSuccess;
+}
+
 /* The build gives these two another name than the loader's. */
 void *dlopen(const char *name, int flags)
 {
@@ -111,6 +125,7 @@ void *dlsym(void *library, const char *name)
                 {"ncclCommAbort", (void (*)(void))ncclCommAbort},
                 {"ncclCommDestroy", (void (*)(void))ncclCommDestroy},
                 {"ncclBroadcast", (void (*)(void))ncclBroadcast},
+                {"ncclAllReduce", (void (*)(void))ncclAllReduce},
         };
         void *found = NULL;
         (void)library;
@@ -161,6 +176,12 @@ static int stream_after(void)
         return now.fault == QUEUE ? -EIO : 0;
 }
 
+static int stream_behind(void *event)
+{
+        now.behind = event;
+        return now.fault == QUEUE ? -EIO : 0;
+}
+
 /* A broadcast whose other rank has failed never ends. */
 static int stream_idle(void)
 {
@@ -180,6 +201,7 @@ const struct dev_ops *dev_get(void)
                 .wait = waited,
                 .stream = stream,
                 .stream_after = stream_after,
+                .stream_behind = stream_behind,
                 .stream_idle = stream_idle,
         };
         return &device;
@@ -266,25 +288,50 @@ static const struct {
         {ALARM, 2, 1, 1, 0}, {OTHER_LAST, 2, 1, 1, 0},
 };
 
-START_TEST(an_error_of_one_rank_ends_a_broadcast_in_all)
+/* A broadcast, or the sum of what lies behind a mark. */
+static int move(struct coll *c, bool sums, float *mem)
 {
-        static char mem[SIZE];
+        static char mark;
+        int err = sums ? c->ops->sum_device(c, mem, SIZE, &mark)
+                       : c->ops->share_device(c, 0, mem, SIZE * sizeof *mem);
+
+        ck_assert(!sums || !now.begun || now.behind == &mark);
+        return err;
+}
+
+static void end_everywhere(int i, bool sums)
+{
+        static float mem[SIZE];
         struct coll c = joined(1);
 
-        now.fault = ends[_i].fault;
-        ck_assert_int_eq(c.ops->share_device(&c, 0, mem, SIZE), now.fault == NONE ? 0 : -EIO);
-        ck_assert_uint_eq(now.met, ends[_i].met);
-        ck_assert_uint_eq(now.begun, ends[_i].begun);
-        ck_assert_uint_eq(now.aborted, ends[_i].aborted);
-        ck_assert_uint_eq(now.alarms, ends[_i].alarms);
+        mem[SIZE - 1] = 3;
+        now.fault = ends[i].fault;
+        ck_assert_int_eq(move(&c, sums, mem), now.fault == NONE ? 0 : -EIO);
+        ck_assert_uint_eq(now.met, ends[i].met);
+        ck_assert_uint_eq(now.begun, ends[i].begun);
+        ck_assert_uint_eq(now.aborted, ends[i].aborted);
+        ck_assert_uint_eq(now.alarms, ends[i].alarms);
+        if (now.fault == NONE)
+                ck_assert_float_eq(mem[SIZE - 1], sums ? 6 : 3);
         if (now.aborted) { /* the next one is not begun, and the others hear of it */
                 now.fault = NONE;
                 now.met = now.begun = 0;
-                ck_assert_int_eq(c.ops->share_device(&c, 0, mem, SIZE), -EIO);
+                ck_assert_int_eq(move(&c, sums, mem), -EIO);
                 ck_assert_uint_eq(now.met, 1);
                 ck_assert_uint_eq(now.begun, 0);
         }
         c.ops->drop(&c);
+}
+
+START_TEST(an_error_of_one_rank_ends_a_broadcast_in_all)
+{
+        end_everywhere(_i, false);
+}
+END_TEST
+
+START_TEST(an_error_of_one_rank_ends_a_sum_in_all)
+{
+        end_everywhere(_i, true);
 }
 END_TEST
 
@@ -313,6 +360,8 @@ int main(void)
         Suite *s = suite_create("coll_nccl");
         TCase *t = tcase_create("coll_nccl");
         tcase_add_loop_test(t, an_error_of_one_rank_ends_a_broadcast_in_all, 0,
+                            sizeof ends / sizeof *ends);
+        tcase_add_loop_test(t, an_error_of_one_rank_ends_a_sum_in_all, 0,
                             sizeof ends / sizeof *ends);
         tcase_add_test(t, a_copy_that_fails_in_one_rank_is_heard_by_all);
         suite_add_tcase(s, t);

@@ -33,6 +33,8 @@ struct train_job {
         const struct keys *k;
         struct train_setup setup;
         struct train_data data;
+        struct coll nccl;  /* with backend=nccl */
+        struct coll *coll; /* which averages gradients */
         struct replicas replicas;
         unsigned threads;
         struct train_step *warmup, *step;
@@ -153,13 +155,33 @@ static int prepare(struct train_job *j, char *why, size_t nwhy)
         if (!err)
                 err = train_data_open(&j->data, k->train_data, j->setup.model.vocab,
                                       j->setup.model.block, why, nwhy);
-        if (!err)
-                err = replicas_init(&j->replicas, &j->setup, c);
         j->warmup = calloc(k->warmup_steps + 1, sizeof *j->warmup);
         j->step = calloc(k->steps, sizeof *j->step);
         j->busy = calloc(k->steps, sizeof *j->busy);
         j->delay = calloc(c->ranks, sizeof *j->delay);
         return !err && (!j->warmup || !j->step || !j->busy || !j->delay) ? -ENOMEM : err;
+}
+
+/* Collective. */
+static int begin(struct train_job *j)
+{
+        struct coll *c = j->run->coll;
+        char why[512] = "out of memory: give a smaller model= or batch_size=";
+        bool in = false;
+        int err = 0;
+
+        j->coll = c;
+        if (j->k->backend == BACKEND_NCCL) {
+                err = c->ops->split(c, c->ranks, &j->nccl, &in);
+                if (!err)
+                        err = coll_carry(&j->nccl, true, why, sizeof why);
+                err = run_agree(j->run, err, why);
+                if (err)
+                        return err;
+                j->coll = &j->nccl;
+        }
+        err = replicas_init(&j->replicas, &j->setup, j->coll);
+        return run_agree(j->run, err, err == -ENOMEM ? why : strerror(-err));
 }
 
 /* The seconds become those of the slowest rank of each step. */
@@ -301,6 +323,7 @@ static int report(struct train_job *j, struct json *job)
         struct coll *c = j->run->coll;
         struct train_facts f = {.setup = &j->setup,
                                 .ranks = c->ranks,
+                                .carrier = j->coll->ops->name,
                                 .threads = j->threads,
                                 .chunks = pipe_chunks(&j->replicas.v->pipe.shape),
                                 .math = j->setup.ops->version(),
@@ -363,6 +386,8 @@ static int train_job(const struct run *r, const struct keys *k, struct json *job
         if (err == -ENOMEM && !*why)
                 snprintf(why, sizeof why, "out of memory: give a smaller model= or batch_size=");
         err = run_agree(r, err, *why ? why : strerror(-err));
+        if (!err)
+                err = begin(&j);
         if (!err && *k->resume)
                 err = train_resume(r, k, &j.replicas);
         if (!err)
@@ -379,6 +404,8 @@ static int train_job(const struct run *r, const struct keys *k, struct json *job
                 err = train_saves_verify(&j.saves);
         int gone = train_saves_end(&j.saves);
         replicas_release(&j.replicas);
+        if (j.nccl.ops)
+                j.nccl.ops->drop(&j.nccl);
         train_data_release(&j.data);
         trace_release(&j.trace);
         free(j.warmup);
@@ -395,6 +422,7 @@ const struct scenario scenario_train = {
         .text = "A GPT that learns, on each rank with samples of its own: what a step costs.",
         .many_ranks = true,
         .device = true,
+        .carries = true,
         .formats = 1U << FORMAT_SAFETENSORS | 1U << FORMAT_TORCH | 1U << FORMAT_DCP,
         .flags = train_flags,
         .fixed = train_fixed,

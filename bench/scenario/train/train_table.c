@@ -56,6 +56,7 @@ static void add_setup(const struct train_facts *f, struct json *job)
         json_add_string(o, "dtype", s->half ? "fp16" : "fp32");
         json_add_string(o, "activation", trainer_activation(s));
         json_add_string(o, "products", f->math);
+        json_add_string(o, "averages", f->carrier);
         json_add_number(o, "lr", s->lr);
         json_add_number(o, "operations", network_flop(&s->model, s->batch));
         json_add_number(o, "operations_suite", network_flop_suite(&s->model, s->batch));

@@ -14,6 +14,7 @@ struct train_facts {
         const struct train_setup *setup;
         unsigned ranks, threads;                /* threads of a stage or replica */
         unsigned chunks;                        /* micro-batches of a step */
+        const char *carrier;                    /* of averages */
         const char *math;                       /* what multiplies matrices, in words */
         const struct train_step *warmup, *step; /* seconds are those of the slowest rank */
         size_t nwarmup, nsteps;

@@ -7,7 +7,8 @@
 #include <stddef.h>
 
 typedef enum { ncclSuccess, ncclSystemError } ncclResult_t;
-typedef enum { ncclChar } ncclDataType_t;
+typedef enum { ncclChar, ncclFloat } ncclDataType_t;
+typedef enum { ncclSum } ncclRedOp_t;
 typedef struct ncclComm *ncclComm_t;
 typedef struct {
         char bytes[128];
@@ -22,5 +23,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm);
 ncclResult_t ncclCommDestroy(ncclComm_t comm);
 ncclResult_t ncclBroadcast(const void *from, void *to, size_t n, ncclDataType_t type, int root,
                            ncclComm_t comm, void *stream);
+ncclResult_t ncclAllReduce(const void *from, void *to, size_t n, ncclDataType_t type,
+                           ncclRedOp_t op, ncclComm_t comm, void *stream);
 
 #endif
