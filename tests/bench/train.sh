@@ -12,7 +12,7 @@ if ! bench_has HAVE_OPENBLAS; then
 		"a build without OpenBLAS says in one line what is missing"
 	exit 0
 fi
-plan 39
+plan 40
 
 small="model=gpt-mini model.layers=2 model.vocab=256 model.block=32"
 train() { bench train progress=0 "$@"; }
@@ -108,7 +108,10 @@ refused() {
 	rc=$?
 	expect_eq "1 1 1" "$rc $(wc -l <err) $(grep -c -- "$pattern" err)" "what makes no sense is refused in one line: $*"
 }
-refused "dtype=fp16: the host multiplies in fp32: give device=cuda" --dtype=fp16 device=host
+train $small steps=3 warmup_steps=2 batch_size=4 --dtype=fp16 out=halves >halves.out
+check "losses with products of halves are near those in fp32, and others" jq -en --argjson a "$(losses first)" --argjson b \
+	"$(losses halves)" '$a != $b and all(range(5); ($a[.] - $b[.] | fabs) < 1e-3 * $a[.])'
+check "the text of products of halves has its name" ls halves/*/*/0/delay/ddp_gpt-mini_ws1_bs4_vs256_blk32_noop_fp16.txt
 refused "device=emulated: train works on a GPU or on the host" device=emulated
 refused "prefetch=prehook: give train.mode=fsdp" --prefetch prehook
 refused "--cpu_offload: .*give train.mode=fsdp" --cpu_offload

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* train_steps OPTIMIZER LOSS LR: four steps of a small model, for train_torch.py to repeat: of a
- * GPT, or with OPTIMIZER adam, of a vision transformer, whose last step has a sample less.
+ * GPT, or with OPTIMIZER adam, of a vision transformer, whose last step has a sample less. LOSS
+ * halves is the cross entropy, with products of halves.
  *
  * Writes to the current directory, as floats and 32-bit integers: tensors (a text: name, rows,
  * columns), weights.0, tokens (or images, as bytes) and targets of all steps, logits and grads of
@@ -135,6 +136,7 @@ int main(int argc, char **argv)
                                       .adamw = images || !strcmp(argv[1], "adamw"),
                                       .undecayed = images,
                                       .entropy = strcmp(argv[2], "sum") != 0,
+                                      .half = !strcmp(argv[2], "halves"),
                                       .lr = strtod(argv[3], NULL),
                                       .data = images ? NULL : &noise};
         check(s.ops->open(1, 1, why, sizeof why), "OpenBLAS");

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# train_torch.sh: what "train" computes is what torch computes from the same weights and tokens: in fp32,
-# each tensor within 1e-4 of its norm.
+# train_torch.sh: what "train" computes is what torch computes from the same weights and tokens: in fp32, each
+# tensor within 1e-4 of its norm, and with products of halves within 1e-3.
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
 need_torch
-plan 20
+plan 25
 cd "$tmp" || exit 1
 
 mkdir disk
@@ -30,7 +30,7 @@ bench dataset model=vit model.layers=2 model.hidden=32 model.heads=2 num_labels=
 	checkpoint.save_one_in=1 checkpoint.uri=vision keep=on dataloader.num_workers=1 out=vision.out >save.out 2>&1 || diag "$(cat save.out)"
 "$builddir/tests/bench/crop_images" images.*/image_[12].$format >crops
 # One start of torch for all: optimizer, loss, learning rate.
-set -- sgd cross_entropy 0.1 adamw cross_entropy 0.001 sgd sum 0.00001 adam labels 0.001
+set -- sgd cross_entropy 0.1 adamw cross_entropy 0.001 sgd sum 0.00001 sgd halves 0.1 adam labels 0.001
 all=$*
 while [ $# -gt 0 ]; do
 	mkdir "$1.$2"
@@ -45,6 +45,7 @@ check "both files and the directory of a save are loaded by a model of torch, an
 check "torch.distributed.checkpoint loads what two ranks saved beside their steps" grep -q "^ok shares" out
 check "transformers' model takes what a vision transformer has saved" grep -q "^ok vision" out
 check "the parts of images are scaled as torch scales them" grep -q "^ok crops" out
+check "logits of products of halves are not those of fp32" grep -q "^ok sgd\.halves nearer" out
 set -- $all
 while [ $# -gt 0 ]; do
 	check "the logits before $1 of $2 are torch's" grep -q "^ok $1\.$2 logits" out

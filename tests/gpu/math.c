@@ -217,23 +217,15 @@ static void compare_product(const struct product *p, const char *text)
 {
         enum { ROOM = 20000 };
         struct memory a, b;
-        float *x = malloc(ROOM * sizeof *x);
 
         begin(host, ROOM, 1, &a);
         begin(device, ROOM, 1, &b);
-        for (size_t v = 0; v < 2 && p->half; v++) { /* numbers that a half has */
-                for (size_t i = 0; i < ROOM; i++)
-                        x[i] = ((float)random_below(v, i, 512) - 256) / 64;
-                need(host->put(a.v[v], x, ROOM * sizeof *x), "put");
-                need(device->put(b.v[v], x, ROOM * sizeof *x), "put");
-        }
         host->product(p, a.v[0], a.v[1], a.v[2]);
         device->product(p, b.v[0], b.v[1], b.v[2]);
         const bool right = !device->wait();
         result(near_to(b.v[2], a.v[2], ROOM, 1e-5) && right, text);
         end(host, &a);
         end(device, &b);
-        free(x);
 }
 
 static void compare_products(void)
@@ -379,7 +371,7 @@ static void compare_models(void)
                 s.seed = 5;
                 s.lr = s.lr > 0 ? s.lr : s.adamw ? 0.001 : s.entropy ? 0.1 : 1e-4;
                 s.dropout = s.model.family == MODEL_CLASSIFIER ? 0 : 0.1F;
-                const double near = s.half ? 5e-3 : 1e-4;
+                const double near = s.half ? 2e-4 : 1e-4;
                 learn(host, &s, ranks, want, want_last);
                 learn(device, &s, ranks, got, got_last);
                 for (unsigned k = 0; k < STEPS; k++)
@@ -389,7 +381,7 @@ static void compare_models(void)
                                 DIAG("step %u: loss %.8g, not %.8g", k + 1, got[k], want[k]);
                 need(device->alloc(sizeof got_last, (void **)&put), "alloc");
                 need(device->put(put, got_last, sizeof got_last), "put");
-                right &= near_to(put, want_last, 64, s.half ? 2e-2 : s.adamw ? 2e-3 : 1e-4);
+                right &= near_to(put, want_last, 64, s.half ? 2e-3 : s.adamw ? 2e-3 : 1e-4);
                 device->release(put);
                 snprintf(text, sizeof text, "losses and weights of %d steps: %s", STEPS,
                          models[i].name);

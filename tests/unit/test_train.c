@@ -258,6 +258,49 @@ START_TEST(each_layer_has_the_gradient_of_numerical_differentiation)
 }
 END_TEST
 
+START_TEST(what_is_multiplied_as_halves_is_the_nearest_of_them)
+{
+        static const struct {
+                float x, half;
+        } cases[] = {
+                {1, 1},
+                {0x1.002p0F, 1}, /* half way to the next, which is odd */
+                {0x1.006p0F, 0x1.008p0F},
+                {-0x1.0021p0F, -0x1.004p0F},
+                {0x1.ffep0F, 2},
+                {65504, 65504},
+                {65519, 65504},
+                {65520, INFINITY},
+                {-INFINITY, -INFINITY},
+                {0x1p-14F, 0x1p-14F},
+                {0x1.ffep-15F, 0x1p-14F},
+                {0x1p-24F, 0x1p-24F},
+                {0x1p-25F, 0},
+                {0x1.8p-25F, 0x1p-24F},
+                {-0x1.8p-24F, -0x1p-23F},
+                {0x1p-126F, 0},
+        };
+        const struct product one = {
+                .half = true, .m = 1, .n = 1, .k = 1, .alpha = 1, .lda = 1, .ldb = 1, .ldc = 1};
+        struct product grown = one;
+        const float unit = 1, tiny_one = 0x1p-30F;
+        float got;
+
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+                ops->product(&one, &cases[i].x, &unit, &got);
+                ck_assert_msg(got == cases[i].half, "%a: %a", (double)cases[i].x, (double)got);
+        }
+        ops->product(&one, &tiny_one, &unit, &got);
+        ck_assert_float_eq(got, 0);
+        grown.a_grows = 0x1p20F; /* and is divided out */
+        ops->product(&grown, &tiny_one, &unit, &got);
+        ck_assert_float_eq(got, tiny_one);
+        const float none = NAN;
+        ops->product(&one, &none, &unit, &got);
+        ck_assert(isnan(got));
+}
+END_TEST
+
 /* --- a whole model --- */
 
 static const struct model tiny = SMALL_GPT(2, 2, 12, 17, 5);
@@ -556,6 +599,7 @@ int main(void)
         tcase_add_checked_fixture(tc, setup, NULL);
         tcase_add_loop_test(tc, each_layer_has_the_gradient_of_numerical_differentiation, 0,
                             (int)(sizeof layers / sizeof layers[0]));
+        tcase_add_test(tc, what_is_multiplied_as_halves_is_the_nearest_of_them);
         tcase_add_test(tc, each_tensor_of_a_model_has_the_gradient_of_numerical_differentiation);
         tcase_add_test(tc, dropout_and_samples_do_not_depend_on_the_rank_that_has_them);
         tcase_add_test(tc, halves_of_a_batch_have_the_gradient_of_the_whole);

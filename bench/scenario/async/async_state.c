@@ -56,7 +56,7 @@ static int begin_training(struct async_state *s, struct train_setup *setup, char
         const unsigned cores = cpu_cores() / c->host_ranks;
 
         setup->data = &s->noise;
-        int err = math_choose(setup->half, 1, cores ? cores : 1, &setup->ops, why, nwhy);
+        int err = math_choose(1, cores ? cores : 1, &setup->ops, why, nwhy);
         return err ? err : trainer_init(&s->trainer, setup, s->coll);
 }
 

@@ -91,7 +91,7 @@ int learner_open(const struct run *r, const struct keys *k, struct learner **out
                 l->run = r;
                 l->threads = threads ? threads : 1;
                 l->losses = calloc(k->epochs, sizeof *l->losses);
-                err = l->losses ? math_choose(false, 1, l->threads, &l->setup.ops, why, sizeof why)
+                err = l->losses ? math_choose(1, l->threads, &l->setup.ops, why, sizeof why)
                                 : -ENOMEM;
         }
         if (!err)

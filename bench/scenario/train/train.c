@@ -150,8 +150,7 @@ static int prepare(struct train_job *j, char *why, size_t nwhy)
                 err = trace_init(&j->trace);
         j->setup.trace = k->profile ? &j->trace : NULL;
         if (!err)
-                err = math_choose(j->setup.half, j->setup.devices, j->threads, &j->setup.ops, why,
-                                  nwhy);
+                err = math_choose(j->setup.devices, j->threads, &j->setup.ops, why, nwhy);
         if (!err)
                 err = train_data_open(&j->data, k->train_data, j->setup.model.vocab,
                                       j->setup.model.block, why, nwhy);

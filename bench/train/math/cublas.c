@@ -115,12 +115,6 @@ const char *cublas_version(void)
 }
 
 /* cuBLAS stores column by column, where our rows are columns: C^T = op(B)^T op(A)^T. */
-static float alpha_of(const struct product *p)
-{
-        const float a = p->a_grows > 0 ? p->a_grows : 1, b = p->b_grows > 0 ? p->b_grows : 1;
-        return p->half ? p->alpha / (a * b) : p->alpha;
-}
-
 static int turned(bool is)
 {
         return is ? OP_T : OP_N;
@@ -143,7 +137,7 @@ static int result(const char *call, int rc)
 
 int cublas_product(void *handle, const struct product *p, const void *a, const void *b, float *c)
 {
-        const float alpha = alpha_of(p);
+        const float alpha = product_alpha(p);
         const int type = type_of(p);
 
         return result("cublasGemmEx", api.gemm(handle, turned(p->b_turned), turned(p->a_turned),
@@ -155,7 +149,7 @@ int cublas_product(void *handle, const struct product *p, const void *a, const v
 int cublas_products(void *handle, const struct product *p, size_t n, const void *const *a,
                     const void *const *b, float *const *c)
 {
-        const float alpha = alpha_of(p);
+        const float alpha = product_alpha(p);
         const int type = type_of(p);
 
         return result("cublasGemmBatchedEx",

@@ -27,8 +27,8 @@ static int open_device(unsigned devices, const struct math_ops **out, char *why,
 #endif
 }
 
-int math_choose(bool half, unsigned devices, unsigned threads, const struct math_ops **out,
-                char *why, size_t nwhy)
+int math_choose(unsigned devices, unsigned threads, const struct math_ops **out, char *why,
+                size_t nwhy)
 {
         int err = open_device(devices, out, why, nwhy);
 
@@ -40,12 +40,6 @@ int math_choose(bool half, unsigned devices, unsigned threads, const struct math
                 *why = 0;
                 *out = &math_host;
                 err = math_host.open(devices, threads, why, nwhy);
-        }
-        if (!err && half && !(*out)->halves) {
-                snprintf(
-                        why, nwhy,
-                        "dtype=fp16: the host multiplies in fp32: give device=cuda, or dtype=fp32");
-                return -EOPNOTSUPP;
         }
         return err;
 }

@@ -408,7 +408,7 @@ static const void *operand_locked(struct gpu *g, const struct product *p, const 
                 return x;
         void *half = room_locked(g, s, 2 * n);
         if (half)
-                kernels_to_half(g->stream, x, half, n, grows > 0 ? grows : 1);
+                kernels_to_half(g->stream, x, half, n, product_grows(grows));
         return half;
 }
 
@@ -529,7 +529,6 @@ static void cuda_loss_entropy(float *x, const int32_t *target, size_t rows, size
 
 const struct math_ops math_cuda = {
         .name = "cuda",
-        .halves = true,
         .open = cuda_open,
         .use = cuda_use,
         .version = cublas_version,

@@ -5,6 +5,7 @@
  * on threads. */
 #include <errno.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,10 +15,13 @@
 
 #include "base/banned.h"
 
+static atomic_bool no_memory; /* for a product of halves */
+
 /* All devices are the same memory and the same cores. */
 static int host_open(unsigned devices, unsigned threads, char *why, size_t nwhy)
 {
         (void)devices;
+        atomic_store(&no_memory, false);
         return blas_open(threads, why, nwhy);
 }
 
@@ -45,7 +49,7 @@ static int host_move(void *to, const void *from, size_t n)
 
 static int host_wait(void)
 {
-        return 0;
+        return atomic_load(&no_memory) ? -ENOMEM : 0;
 }
 
 /* All is done when a call returns, so that there is nothing to be behind. */
@@ -99,15 +103,65 @@ static void host_draw(float *x, size_t n, uint64_t key, uint64_t first, float de
                 x[i] = deviation * (float)random_normal(key, first + i);
 }
 
+/* The nearest number of 16 bits (IEEE 754's binary16), of two the even one. */
+static float to_half(float x)
+{
+        enum { SIGN_LESS = 0x7fffffff, INFINITE = 0x7f800000 };
+        enum { TOO_LARGE = 0x477ff000, TOO_SMALL = 0x38800000 }; /* 65520; 2^-14 */
+        uint32_t bits;
+
+        memcpy(&bits, &x, sizeof bits);
+        const uint32_t size = bits & SIGN_LESS;
+        if (size < TOO_SMALL) /* units of 2^-24, the last place of what is from 0.5 to 1 */
+                return copysignf(fabsf(x) + 0.5F - 0.5F, x);
+        if (size >= TOO_LARGE)
+                return size > INFINITE ? x : copysignf(INFINITY, x);
+        bits += 0xfff + (bits >> 13 & 1);
+        bits &= ~(uint32_t)0x1fff;
+        memcpy(&x, &bits, sizeof x);
+        return x;
+}
+
+/* A matrix as it is multiplied, rows without gaps; NULL: no memory. */
+static float *halves_of(const float *x, size_t rows, size_t cols, size_t apart, float grows)
+{
+        float *to = malloc((rows * cols + 1) * sizeof *to);
+
+        for (size_t r = 0; to && r < rows; r++)
+                for (size_t i = 0; i < cols; i++)
+                        to[r * cols + i] = to_half(x[r * apart + i] * product_grows(grows));
+        return to;
+}
+
+/* Products of two halves are exact in fp32, in which they are added up, as on a GPU. */
+static void product_of_halves(const struct product *p, const float *a, const float *b, float *c)
+{
+        struct product q = *p;
+
+        q.alpha = product_alpha(p);
+        q.lda = p->a_turned ? p->m : p->k;
+        q.ldb = p->b_turned ? p->k : p->n;
+        float *ha = halves_of(a, p->a_turned ? p->k : p->m, q.lda, p->lda, p->a_grows);
+        float *hb = halves_of(b, p->b_turned ? p->n : p->k, q.ldb, p->ldb, p->b_grows);
+        if (ha && hb)
+                blas_product(&q, ha, hb, c);
+        else
+                atomic_store(&no_memory, true);
+        free(ha);
+        free(hb);
+}
+
 static void host_product(const struct product *p, const float *a, const float *b, float *c)
 {
         size_t outer = p->outer.n ? p->outer.n : 1, inner = p->inner.n ? p->inner.n : 1;
+        void (*const one)(const struct product *p, const float *a, const float *b, float *c) =
+                p->half ? product_of_halves : blas_product;
 
         for (size_t i = 0; i < outer; i++)
                 for (size_t j = 0; j < inner; j++)
-                        blas_product(p, a + i * p->outer.a + j * p->inner.a,
-                                     b + i * p->outer.b + j * p->inner.b,
-                                     c + i * p->outer.c + j * p->inner.c);
+                        one(p, a + i * p->outer.a + j * p->inner.a,
+                            b + i * p->outer.b + j * p->inner.b,
+                            c + i * p->outer.c + j * p->inner.c);
 }
 
 static void host_drop(float *x, size_t n, const struct dropout *d)

@@ -32,6 +32,16 @@ struct product {
         bool half;
         float a_grows, b_grows;
 };
+static inline float product_grows(float by)
+{
+        return by > 0 ? by : 1;
+}
+/* What the product of halves is multiplied by. */
+static inline float product_alpha(const struct product *p)
+{
+        return p->half ? p->alpha / (product_grows(p->a_grows) * product_grows(p->b_grows))
+                       : p->alpha;
+}
 
 /* Which elements are dropped: a function of the key and of the element's index, of which the first
  * in memory has `first`. */
@@ -83,7 +93,6 @@ enum { MATH_DEVICES_MAX = 64 };
 
 struct math_ops { /* no slot is NULL */
         const char *name;
-        bool halves; /* products may be of halves */
         /* Takes so many devices from the job's (dev.h) on, counted in a circle where the machine
          * has fewer; the host is any number of them, with so many threads for each product. 0, or
          * a negative errno with one line in `why`. Blocks. */
@@ -165,8 +174,8 @@ extern const struct math_ops math_cuda;
 #endif
 
 /* Opens the table for the device of the job (dev_get()), or, where that is none, the host's with so
- * many threads; `half` for products of halves. 0, or a negative errno with one line in `why`. */
-int math_choose(bool half, unsigned devices, unsigned threads, const struct math_ops **out,
-                char *why, size_t nwhy);
+ * many threads. 0, or a negative errno with one line in `why`. */
+int math_choose(unsigned devices, unsigned threads, const struct math_ops **out, char *why,
+                size_t nwhy);
 
 #endif
