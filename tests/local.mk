@@ -19,6 +19,7 @@ EXTRA_DIST += \
 	%D%/lib/other_rank.h \
 	%D%/lib/small_gpt.h \
 	%D%/lib/unit.h \
+	%D%/lib/unit_train.h \
 	$(NULL)
 
 # Tools of the shell tests.

@@ -10,7 +10,7 @@
 
 #include "bench/train/math/random.h"
 #include "bench/train/trainer.h"
-#include "tests/lib/small_gpt.h"
+#include "tests/lib/unit_train.h"
 
 #include "base/banned.h"
 
@@ -20,9 +20,8 @@ static struct coll alone;
 
 static void setup(void)
 {
-        char why[256];
-        alone = (struct coll){.ops = &coll_none, .ranks = 1, .host_ranks = 1};
-        ck_assert_msg(!ops->open(1, 1, why, sizeof why), "%s", why);
+        alone = one_rank();
+        open_math();
 }
 
 /* Values of about 1, the same for the same `site`. */
@@ -590,10 +589,8 @@ END_TEST
 
 int main(void)
 {
-#ifndef HAVE_OPENBLAS
-        printf("1..0 # SKIP built without OpenBLAS\n");
-        return EXIT_SUCCESS;
-#endif
+        if (skips_without_openblas())
+                return EXIT_SUCCESS;
         Suite *s = suite_create("train");
         TCase *tc = tcase_create("train");
         tcase_add_checked_fixture(tc, setup, NULL);

@@ -11,12 +11,11 @@
 
 #include "bench/train/replicas.h"
 #include "bench/train/train_state.h"
-#include "tests/lib/small_gpt.h"
+#include "tests/lib/unit_train.h"
 
 #include "base/banned.h"
 
 enum { SAMPLES = 6, DEVICES_MAX = 3 };
-static const struct train_data noise;
 static const struct model tiny = SMALL_GPT(4, 2, 12, 18, 6);
 static struct coll alone;
 
@@ -117,10 +116,8 @@ static void adamw(float *w, const float *g, float *m, float *v, size_t n, const 
 
 static void setup(void)
 {
-        char why[256];
-
-        alone = (struct coll){.ops = &coll_none, .ranks = 1, .host_ranks = 1, .any_thread = true};
-        ck_assert_msg(!math_host.open(DEVICES_MAX, 1, why, sizeof why), "%s", why);
+        alone = one_rank();
+        open_math();
         several = math_host;
         several.use = use;
         several.alloc = take;
@@ -139,15 +136,10 @@ static void setup(void)
 
 static struct train_setup setup_of(unsigned devices)
 {
-        return (struct train_setup){.ops = &several,
-                                    .model = tiny,
-                                    .batch = SAMPLES,
-                                    .devices = devices,
-                                    .seed = 5,
-                                    .dropout = 0.2F,
-                                    .entropy = true,
-                                    .lr = 0.05,
-                                    .data = &noise};
+        struct train_setup s = setup_of_noise(&several, &tiny, SAMPLES);
+
+        s.devices = devices;
+        return s;
 }
 
 static void learn(struct replicas *r, const struct train_setup *s, struct coll *c, double *loss)
@@ -181,14 +173,6 @@ static void *rank_thread(void *arg)
         return NULL;
 }
 
-static void same_bits(const struct trainer *a, const struct trainer *b)
-{
-        for (size_t i = 0; i < trainer_model(a)->ntensors; i++) {
-                const struct trainer_part p = trainer_part(a, i), q = trainer_part(b, i);
-                ck_assert_mem_eq(p.weight, q.weight, p.n * sizeof(float));
-        }
-}
-
 START_TEST(devices_of_a_rank_learn_to_the_bit_what_ranks_of_one_device_learn)
 {
         for (unsigned n = 2; n <= DEVICES_MAX; n++) {
@@ -215,7 +199,7 @@ START_TEST(devices_of_a_rank_learn_to_the_bit_what_ranks_of_one_device_learn)
                         pthread_join(rank[i].thread, NULL);
                 for (unsigned i = 0; i < n; i++) {
                         ck_assert_mem_eq(loss, rank[i].loss, sizeof loss);
-                        same_bits(&devices.v[i], rank[i].replicas.v);
+                        have_the_same_weights(&devices.v[i], rank[i].replicas.v, 0);
                         replicas_release(&rank[i].replicas);
                 }
                 coll_team_release(&team);
@@ -234,11 +218,7 @@ START_TEST(devices_of_a_rank_learn_what_one_device_learns_of_all_samples)
         learn(&b, &three, &alone, got);
         for (int i = 0; i < 3; i++)
                 ck_assert_double_le(fabs(got[i] - want[i]), 1e-5 * want[i]);
-        for (size_t i = 0; i < trainer_model(a.v)->ntensors; i++) {
-                const struct trainer_part p = trainer_part(a.v, i), q = trainer_part(b.v, i);
-                for (size_t e = 0; e < p.n; e++)
-                        ck_assert_float_le(fabsf(p.weight[e] - q.weight[e]), 1e-6F);
-        }
+        have_the_same_weights(a.v, b.v, 1e-6F);
         ck_assert_uint_eq(b.v[0].samples, SAMPLES / 3);
         replicas_release(&a);
         replicas_release(&b);
@@ -259,7 +239,7 @@ START_TEST(stages_are_dealt_to_devices_and_learn_the_same_bits)
                 learn(&b, &two, &alone, got);
                 ck_assert_uint_eq(atomic_load(&foreign), 0);
                 ck_assert_mem_eq(want, got, sizeof want);
-                same_bits(a.v, b.v);
+                have_the_same_weights(a.v, b.v, 0);
                 for (unsigned i = 0; i < stages; i++)
                         ck_assert_uint_eq(b.v->pipe.stage[i].device, 2 * i / stages);
                 replicas_release(&a);
@@ -287,10 +267,8 @@ END_TEST
 
 int main(void)
 {
-#ifndef HAVE_OPENBLAS
-        printf("1..0 # SKIP built without OpenBLAS\n");
-        return EXIT_SUCCESS;
-#endif
+        if (skips_without_openblas())
+                return EXIT_SUCCESS;
         Suite *s = suite_create("train_devices");
         TCase *tc = tcase_create("train_devices");
         tcase_set_timeout(tc, 120); /* a step that hangs fails; how long one takes says nothing */

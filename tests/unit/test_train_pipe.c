@@ -11,12 +11,11 @@
 #include <stdlib.h>
 
 #include "bench/train/trainer.h"
-#include "tests/lib/small_gpt.h"
+#include "tests/lib/unit_train.h"
 
 #include "base/banned.h"
 
 enum { SAMPLES = 5 };
-static const struct train_data noise;
 static const struct model tiny = SMALL_GPT(4, 2, 12, 18, 6);
 static struct coll alone;
 
@@ -40,10 +39,8 @@ static int wait_or_fail(void)
 
 static void setup(void)
 {
-        char why[256];
-
-        alone = (struct coll){.ops = &coll_none, .ranks = 1, .host_ranks = 1};
-        ck_assert_msg(!math_host.open(1, 1, why, sizeof why), "%s", why);
+        alone = one_rank();
+        open_math();
         counted = math_host;
         counted.alloc = count_alloc;
         counted.wait = wait_or_fail;
@@ -53,16 +50,11 @@ static void setup(void)
 
 static struct train_setup setup_of(unsigned stages, unsigned chunks)
 {
-        return (struct train_setup){.ops = &counted,
-                                    .model = tiny,
-                                    .batch = SAMPLES,
-                                    .seed = 5,
-                                    .dropout = 0.2F,
-                                    .entropy = true,
-                                    .lr = 0.05,
-                                    .stages = stages,
-                                    .chunks = chunks,
-                                    .data = &noise};
+        struct train_setup s = setup_of_noise(&counted, &tiny, SAMPLES);
+
+        s.stages = stages;
+        s.chunks = chunks;
+        return s;
 }
 
 START_TEST(stages_end_when_their_share_of_the_elements_is_exceeded)
@@ -126,12 +118,7 @@ static void learns_the_same(unsigned stages, unsigned chunks, bool again, bool e
                               "%u stages, %u micro-batches: loss %g, not %g", stages, chunks,
                               y.loss, x.loss);
         }
-        for (size_t i = 0; i < trainer_model(&a)->ntensors; i++) {
-                const struct trainer_part p = trainer_part(&a, i), q = trainer_part(&b, i);
-                ck_assert_uint_eq(p.n, q.n);
-                for (size_t e = 0; e < p.n; e++)
-                        ck_assert_float_le(fabsf(p.weight[e] - q.weight[e]), 1e-6F);
-        }
+        have_the_same_weights(&a, &b, 1e-6F);
         trainer_release(&a);
         trainer_release(&b);
 }
@@ -160,9 +147,7 @@ START_TEST(blocks_that_are_computed_anew_or_come_from_copies_have_the_same_bits)
                         ck_assert_int_eq(trainer_init(&t[i], &s, &alone), 0);
                         for (int k = 0; k < 2; k++)
                                 ck_assert_int_eq(trainer_step(&t[i], &step), 0);
-                        for (unsigned k = 0; k < t[0].pipe.shape.stages; k++)
-                                ck_assert_mem_eq(t[0].runs[k].params, t[i].runs[k].params,
-                                                 t[0].runs[k].n * sizeof(float));
+                        have_the_same_weights(&t[0], &t[i], 0);
                 }
                 ck_assert_uint_lt(trainer_bytes(&t[1].setup, 1), trainer_bytes(&t[0].setup, 1));
                 for (int i = 0; i < 3; i++)
@@ -254,10 +239,8 @@ END_TEST
 
 int main(void)
 {
-#ifndef HAVE_OPENBLAS
-        printf("1..0 # SKIP built without OpenBLAS\n");
-        return EXIT_SUCCESS;
-#endif
+        if (skips_without_openblas())
+                return EXIT_SUCCESS;
         Suite *s = suite_create("train_pipe");
         TCase *tc = tcase_create("train_pipe");
         tcase_set_timeout(tc, 120); /* a step that hangs fails; how long one takes says nothing */

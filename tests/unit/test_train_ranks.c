@@ -12,12 +12,11 @@
 
 #include "bench/train/trainer.h"
 #include "tests/lib/other_rank.h"
-#include "tests/lib/small_gpt.h"
+#include "tests/lib/unit_train.h"
 
 #include "base/banned.h"
 
 enum { UNITS = 5 };
-static const struct train_data noise;
 /* The head is more than the first bucket, as the embedding is. */
 static const struct model wide = SMALL_GPT(2, 2, 64, 4200, 6);
 static struct coll_ops carrier;
@@ -54,13 +53,11 @@ static int count_scatter(struct coll *c, const float *all, float *mine, size_t n
 
 static void setup(void)
 {
-        char why[256];
-
         two = other_rank(&carrier);
         carrier.sum = count_sum;
         carrier.gather = count_gather;
         carrier.sum_scatter = count_scatter;
-        ck_assert_msg(!math_host.open(1, 1, why, sizeof why), "%s", why);
+        open_math();
         device = math_host;
         main_thread = pthread_self();
         atomic_store(&met, 0);
@@ -71,16 +68,10 @@ static void setup(void)
 
 static struct train_setup setup_of(unsigned stages)
 {
-        return (struct train_setup){.ops = &device,
-                                    .model = wide,
-                                    .batch = 3,
-                                    .seed = 5,
-                                    .dropout = 0.2F,
-                                    .entropy = true,
-                                    .lr = 0.05,
-                                    .stages = stages,
-                                    .chunks = stages,
-                                    .data = &noise};
+        struct train_setup s = setup_of_noise(&device, &wide, 3);
+
+        s.stages = s.chunks = stages;
+        return s;
 }
 
 static void train(struct trainer *t, const struct train_setup *s, int steps, int last)
@@ -90,13 +81,6 @@ static void train(struct trainer *t, const struct train_setup *s, int steps, int
         ck_assert_int_eq(trainer_init(t, s, &two), 0);
         for (int i = 1; i <= steps; i++)
                 ck_assert_int_eq(trainer_step(t, &step), i == steps ? last : 0);
-}
-
-static void learn_the_same(const struct trainer *a, const struct trainer *b)
-{
-        for (unsigned i = 0; i < a->pipe.shape.stages; i++)
-                ck_assert_mem_eq(a->runs[i].params, b->runs[i].params,
-                                 a->runs[i].n * sizeof(float));
 }
 
 START_TEST(buckets_have_each_gradient_once_and_go_when_their_units_are_complete)
@@ -141,7 +125,7 @@ START_TEST(gradients_that_are_averaged_beside_the_backward_pass_have_the_same_bi
                 s.apart = true;
                 train(&t[1], &s, 2, 0);
                 ck_assert_uint_eq(atomic_load(&elsewhere), 2 * t[0].reducer.n);
-                learn_the_same(&t[0], &t[1]);
+                have_the_same_weights(&t[0], &t[1], 0);
                 trainer_release(&t[0]);
                 trainer_release(&t[1]);
                 atomic_store(&elsewhere, 0);
@@ -319,7 +303,7 @@ START_TEST(units_that_are_gathered_early_have_the_same_bits)
         for (int i = 0; i < 3; i++) {
                 s.prefetch = prefetch[i];
                 train(&t[i], &s, 2, 0);
-                learn_the_same(&t[0], &t[i]);
+                have_the_same_weights(&t[0], &t[i], 0);
         }
         for (int i = 0; i < 3; i++)
                 trainer_release(&t[i]);
@@ -328,10 +312,8 @@ END_TEST
 
 int main(void)
 {
-#ifndef HAVE_OPENBLAS
-        printf("1..0 # SKIP built without OpenBLAS\n");
-        return EXIT_SUCCESS;
-#endif
+        if (skips_without_openblas())
+                return EXIT_SUCCESS;
         Suite *s = suite_create("train_ranks");
         TCase *tc = tcase_create("train_ranks");
         tcase_set_timeout(tc, 120); /* a step that hangs fails; how long one takes says nothing */

@@ -13,7 +13,7 @@
 #include "bench/format/format.h"
 #include "bench/scenario/train/train_save.h"
 #include "bench/train/train_state.h"
-#include "tests/lib/small_gpt.h"
+#include "tests/lib/unit_train.h"
 
 #include "base/banned.h"
 
@@ -151,14 +151,13 @@ static void set(const char *name, const char *value)
 
 static void setup(void)
 {
-        char why[300];
-
         static struct coll_ops ops;
+
         ops = coll_none;
         ops.max = max_or_abandoned;
         abandoned = false;
         alone = (struct coll){.ops = &ops, .ranks = 1, .host_ranks = 1};
-        ck_assert_msg(!math_host.open(1, 1, why, sizeof why), "%s", why);
+        open_math();
         ck_assert_int_eq(param_tab_init(&key_tab, &keys), 0);
         set("storage", "null");
         set("save", "async");
@@ -362,10 +361,8 @@ END_TEST
 
 int main(void)
 {
-#ifndef HAVE_OPENBLAS
-        printf("1..0 # SKIP built without OpenBLAS\n");
-        return EXIT_SUCCESS;
-#endif
+        if (skips_without_openblas())
+                return EXIT_SUCCESS;
         const int formats_n = WORDS;
         Suite *s = suite_create("train_save");
         TCase *tc = tcase_create("train_save");
