@@ -104,6 +104,7 @@ static void give(struct reducer *r, size_t unit)
 {
         for (; r->next < r->n && r->bucket[r->next].unit >= unit; r->next++) {
                 struct reducer_bucket *b = &r->bucket[r->next];
+                r->ops->use(b->device); /* a mark is of one device's queue */
                 int err = r->ops->mark(&b->mark);
                 r->pass = r->pass ? r->pass : err;
                 b->work.call = sum_bucket;
@@ -124,6 +125,7 @@ int reducer_end(struct reducer *r, int *own)
         int err = 0;
 
         give(r, 0);
+        r->ops->use(r->device);
         for (size_t i = 0; i < r->n; i++) {
                 int one = coll_queue_wait(r->queue, &r->bucket[i].work);
                 err = err ? err : one;

@@ -318,7 +318,7 @@ static int sum_there(struct coll *c, float *mem, size_t n, void *behind)
 
 static void compare_models(void)
 {
-        enum { SUMMED_THERE = 1, BESIDE_ANOTHER = 6 }; /* the first */
+        enum { SUMMED_THERE = 1, BESIDE_ANOTHER = 8 }; /* the first */
         static const struct model gpt = SMALL_GPT(2, 3, 48, 96, 20), vit = SMALL_VIT(1, 2, 16, 10);
         /* its head is more than the first bucket */
         static const struct model wide = SMALL_GPT(1, 3, 96, 3000, 4);
@@ -331,6 +331,15 @@ static void compare_models(void)
                 {"ddp beside another rank", {.model = wide, .entropy = true, .lr = 5}},
                 {"pdp beside another rank",
                  {.model = gpt, .entropy = true, .stages = 2, .chunks = 2}},
+                {"pdp on two devices beside another rank",
+                 {.model = gpt, .entropy = true, .stages = 2, .chunks = 2, .devices = 2}},
+                {"pdp on two devices, averaged behind the passes",
+                 {.model = gpt,
+                  .entropy = true,
+                  .stages = 2,
+                  .chunks = 2,
+                  .devices = 2,
+                  .apart = true}},
                 {"fsdp beside another rank", {.model = gpt, .entropy = true, .sharded = true}},
                 {"fsdp beside another rank, units gathered early",
                  {.model = gpt, .entropy = true, .sharded = true, .prefetch = FSDP_PREHOOK}},

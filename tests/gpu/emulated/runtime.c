@@ -26,6 +26,7 @@ struct emulated_stream {
 };
 
 struct emulated_event {
+        int device;
         struct emulated_stream *stream; /* NULL: it was not recorded */
         uint64_t until;
 };
@@ -210,7 +211,10 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags)
 {
         (void)flags;
         *out = calloc(1, sizeof **out);
-        return *out ? cudaSuccess : cudaErrorMemoryAllocation;
+        if (!*out)
+                return cudaErrorMemoryAllocation;
+        (*out)->device = current;
+        return cudaSuccess;
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t e)
@@ -221,8 +225,11 @@ cudaError_t cudaEventDestroy(cudaEvent_t e)
 
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 {
+        if (e->device != s->device)
+                die("an event of another device is recorded");
         hold();
-        *e = (struct emulated_event){.stream = s, .until = s->queued};
+        e->stream = s;
+        e->until = s->queued;
         let_go();
         return cudaSuccess;
 }
