@@ -182,7 +182,9 @@ int live_ask(const char *socket, const char *request, struct live_reply *out, ch
         }
         make_printable(in.p);
         if (!strncmp(in.p, "error\t", 6)) {
-                snprintf(why, nwhy, "%.*s", (int)strcspn(in.p + 6, "\n"), in.p + 6);
+                char *said = in.p + 6;
+                said[strcspn(said, "\n")] = 0;
+                snprintf(why, nwhy, "%s", *said ? said : "its daemon refuses, and gives no reason");
                 return -EINVAL;
         }
         out->text = buf_take(&in);

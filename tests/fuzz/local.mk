@@ -9,10 +9,13 @@ fuzz_targets = \
 	%D%/fuzz_http \
 	%D%/fuzz_image \
 	%D%/fuzz_json \
+	%D%/fuzz_live \
 	%D%/fuzz_otlp \
+	%D%/fuzz_requests \
 	%D%/fuzz_results \
 	%D%/fuzz_s3 \
 	%D%/fuzz_sim \
+	%D%/fuzz_socket \
 	%D%/fuzz_suite \
 	%D%/fuzz_tar \
 	%D%/fuzz_uri \
@@ -54,7 +57,7 @@ fuzz_script = %D%/script_http.c %D%/script_door.c %D%/script_http.h
 %C%_fuzz_control_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_control_LDADD = fs/base/libbase.la
 %C%_fuzz_cred_SOURCES = %D%/fuzz_cred.c $(fuzz_common) $(fuzz_script)
-%C%_fuzz_cred_LDFLAGS = $(fuzz_ldflags) $(FUZZ_SCRIPT)
+%C%_fuzz_cred_LDFLAGS = $(fuzz_ldflags) $(FUZZ_SCRIPT) -Wl,--wrap=home_path,--wrap=json_write_file
 %C%_fuzz_cred_LDADD = fs/store/libstore.la
 %C%_fuzz_format_SOURCES = %D%/fuzz_format.c $(fuzz_common)
 %C%_fuzz_format_LDFLAGS = $(fuzz_ldflags)
@@ -77,9 +80,16 @@ fuzz_script = %D%/script_http.c %D%/script_door.c %D%/script_http.h
 %C%_fuzz_json_SOURCES = %D%/fuzz_json.c $(fuzz_common)
 %C%_fuzz_json_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_json_LDADD = fs/base/libbase.la
+%C%_fuzz_live_SOURCES = %D%/fuzz_live.c fs/ctl/ctl.h fs/ctl/live.c fs/ctl/live.h fs/ctl/live_find.c fs/ctl/live_show.c \
+	fs/ctl/util.c $(fuzz_common)
+%C%_fuzz_live_LDFLAGS = $(fuzz_ldflags) -Wl,--wrap=control_connect,--wrap=live_mounts_get
+%C%_fuzz_live_LDADD = fs/store/libstore.la fs/base/libbase.la
 %C%_fuzz_otlp_SOURCES = %D%/fuzz_otlp.c $(fuzz_common)
 %C%_fuzz_otlp_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_otlp_LDADD = fs/mount/libmount.la
+%C%_fuzz_requests_SOURCES = %D%/fuzz_requests.c $(fuzz_common)
+%C%_fuzz_requests_LDFLAGS = $(fuzz_ldflags)
+%C%_fuzz_requests_LDADD = bench/sim/libsim.la
 %C%_fuzz_results_SOURCES = %D%/fuzz_results.c $(fuzz_common)
 %C%_fuzz_results_LDFLAGS = $(fuzz_ldflags) -Wl,--wrap=plot_svg
 %C%_fuzz_results_LDADD = bench/libbench.la
@@ -89,6 +99,9 @@ fuzz_script = %D%/script_http.c %D%/script_door.c %D%/script_http.h
 %C%_fuzz_sim_SOURCES = %D%/fuzz_sim.c $(fuzz_common)
 %C%_fuzz_sim_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_sim_LDADD = bench/sim/libsim.la
+%C%_fuzz_socket_SOURCES = %D%/fuzz_socket.c $(fuzz_common)
+%C%_fuzz_socket_LDFLAGS = $(fuzz_ldflags) -Wl,--wrap=control_reply
+%C%_fuzz_socket_LDADD = fs/mount/libmount.la
 %C%_fuzz_suite_SOURCES = %D%/fuzz_suite.c $(fuzz_common)
 %C%_fuzz_suite_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_suite_LDADD = bench/libbench.la

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/text/utf8.h"
 #include "bench/sim/s3/s3.h"
 #include "base/banned.h"
 
@@ -174,6 +175,17 @@ static int find_path(const struct service *s, struct request *x)
 }
 
 /* "/bucket/key?query" taken apart; the copies live as long as the exchange. */
+/* Whether what the address says is UTF-8, as every key is ("The name for a key is a sequence of
+ * Unicode characters whose UTF-8 encoding is at most 1,024 bytes long", user guide, "Naming Amazon
+ * S3 objects"). */
+static bool is_text(const struct request *x)
+{
+        for (size_t i = 0; i < x->nquery; i++)
+                if (!utf8_valid(x->query[i].name) || !utf8_valid(x->query[i].value))
+                        return false;
+        return utf8_valid(x->path);
+}
+
 static int take_apart(const struct service *s, struct request *x)
 {
         int err = find_path(s, x);
@@ -188,6 +200,8 @@ static int take_apart(const struct service *s, struct request *x)
         if (n < 0)
                 return -EINVAL;
         x->nquery = (size_t)n;
+        if (!is_text(x))
+                return -EILSEQ;
         char *bucket = x->path + 1, *slash = strchr(bucket, '/');
         if (slash) {
                 *slash = 0;
@@ -301,7 +315,9 @@ static void begin(struct service *s, struct request *x)
         s3_begin_headers(x);
         int err = take_apart(s, x);
         if (err) {
-                s3_error(x, err == -ENOMEM ? "InternalError" : "InvalidRequest");
+                s3_error(x, err == -ENOMEM   ? "InternalError"
+                            : err == -EILSEQ ? "InvalidURI"
+                                             : "InvalidRequest");
                 return;
         }
         const struct s3_op *op = find_op(x);

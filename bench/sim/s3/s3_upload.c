@@ -168,7 +168,10 @@ static void reply_complete(struct request *x, const struct object *o)
         const char *sent = s3_in(x, "x-amz-checksum-crc32c");
 
         buf_adds(b, S3_XML_HEAD "<CompleteMultipartUploadResult" S3_XMLNS ">");
-        buf_addf(b, "<Location>http://%s%s</Location>", s3_in(x, "host"), x->rq.path);
+        buf_adds(b, "<Location>http://");
+        xml_escape(b, s3_in(x, "host"));
+        xml_escape(b, x->rq.path);
+        buf_adds(b, "</Location>");
         s3_element(b, "Bucket", x->bucket);
         s3_element(b, "Key", x->key);
         s3_element_etag(b, o);

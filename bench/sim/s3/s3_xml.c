@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/digest.h"
+#include "base/text/utf8.h"
 #include "base/text/xml.h"
 #include "bench/sim/s3/s3.h"
 #include "base/banned.h"
@@ -42,6 +43,7 @@ static const struct {
          "The write offset value that you specified does not match the current object size."},
         {"InvalidToken", 400, "The provided token is malformed or otherwise not valid."},
         {"InsufficientStorage", 507, "There is no more room."},
+        {"InvalidURI", 400, "Couldn't parse the specified URI."},
         {"KeyTooLongError", 400, "Your key is too long."},
         {"MalformedXML", 400, "The XML you provided was not well-formed."},
         {"MetadataTooLarge", 400, "Your metadata headers exceed the maximum allowed size."},
@@ -146,7 +148,7 @@ static void error_body(struct request *x, const char *code, const char *message)
         buf_adds(&x->body, S3_XML_HEAD "<Error>");
         s3_element(&x->body, "Code", code);
         s3_element(&x->body, "Message", message);
-        s3_element(&x->body, "Resource", x->rq.path ? x->rq.path : "");
+        s3_element(&x->body, "Resource", x->rq.path && utf8_valid(x->rq.path) ? x->rq.path : "");
         if (!x->google)
                 s3_element(&x->body, "RequestId", x->id);
         buf_adds(&x->body, "</Error>");
