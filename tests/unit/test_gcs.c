@@ -49,10 +49,10 @@ static const struct {
         size_t n; /* bytes of the key behind the prefix, each of which is three in the name */
         bool told;
 } long_keys[] = {
-        {"m-0123", 330, true},
-        {"m-0123", 340, false},
-        {"r-0123", 160, true},
-        {"r-0123", 170, false},
+        {"m-0123456789abcdef", 320, true},
+        {"m-0123456789abcdef", 340, false},
+        {"r-0123456789abcdef", 160, true},
+        {"r-0123456789abcdef", 170, false},
 };
 
 START_TEST(a_name_of_an_upload_is_never_too_long)
@@ -73,7 +73,14 @@ START_TEST(a_name_of_an_upload_is_never_too_long)
 END_TEST
 
 static const char *const no_uploads[] = {
-        "", "run 1/", "run 1/.ckptfs/tmp/", "run 1/.ckptfs/tmp/c-0123", "run 1/.ckptfs/tmp/m-",
+        "",
+        "run 1/",
+        "run 1/.ckptfs/tmp/",
+        "run 1/.ckptfs/tmp/c-0123",
+        "run 1/.ckptfs/tmp/m-",
+        "run 1/.ckptfs/tmp/m-0123",
+        "run 1/.ckptfs/tmp/r-0123",
+        "run 1/.ckptfs/tmp/m-0123456789abcdef0",
 };
 
 START_TEST(other_names_are_none_of_an_upload)

@@ -29,6 +29,8 @@
 #include "store/core/store_int.h"
 #include "base/banned.h"
 
+enum { ID_LEN = 18 }; /* "m-" and 16 digits */
+
 bool gcs_composed(const char *id)
 {
         return id && !strncmp(id, "c-", 2);
@@ -133,12 +135,13 @@ int gcs_unparsed_name(const struct store_kind *k, const char *name, struct buf *
         name = behind_tmp(k, name);
         const char *encoded = name && !gcs_composed(name) ? behind_id(name) : NULL;
         bool told = encoded && *encoded == '-' && encoded[1];
-        if (!encoded || (*encoded && !told))
+        bool alone = encoded && !*encoded && encoded - name == ID_LEN;
+        if (!told && !alone)
                 return -EINVAL;
         buf_add(id, name, (size_t)(encoded - name));
         buf_adds(id, ".");
         buf_adds(key, k->prefix);
-        if (!told) {
+        if (alone) {
                 buf_adds(key, GCS_TMP);
                 return buf_adds(key, name) || id->failed ? -ENOMEM : 0;
         }
@@ -169,7 +172,7 @@ static int choose(struct store_kind *k, struct op *op)
 
         if (getrandom(&chance, sizeof chance, 0) != sizeof chance)
                 return -EIO;
-        snprintf(id, sizeof id, "m-%016" PRIx64, chance);
+        snprintf(id, sizeof id, "m-%0*" PRIx64, ID_LEN - 2, chance);
         if (add_full_name(&name, k, id, strlen(id), op->key))
                 return -ENOMEM;
         if (op->copying || k->upload == STORE_UPLOAD_COMPOSE ||
