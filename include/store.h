@@ -144,7 +144,7 @@ const char *store_meta_get(const struct store_meta *m, const char *name);
 /* A version of an object. */
 struct store_object {
         uint64_t size;
-        int64_t mtime_ns;          /* whole seconds; 0: not told */
+        int64_t mtime_ns;
         char etag[STORE_ETAG_MAX]; /* names the version, for if_match: ETag or generation; ""
                                       unknown */
         bool has_crc;              /* crc32c is that of the whole object, as the store gave it */

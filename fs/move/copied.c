@@ -21,9 +21,11 @@ static uint64_t hash_on(uint64_t hash, const void *bytes, size_t n)
 /* FNV-1a of all, the texts with their NULs. The lowest bit is free. */
 static uint64_t hash_of(const char *name, const char *etag, int64_t mtime_ns)
 {
+        int64_t second = mtime_ns / 1000000000; /* headers tell no more */
+
         uint64_t hash = hash_on(0xcbf29ce484222325ULL, name, strlen(name) + 1);
         hash = hash_on(hash, etag, strlen(etag) + 1);
-        return hash_on(hash, &mtime_ns, sizeof mtime_ns) & ~1ULL;
+        return hash_on(hash, &second, sizeof second) & ~1ULL;
 }
 
 void copied_add(struct copied *c, const char *name, const char *etag, int64_t mtime_ns, bool older)

@@ -259,11 +259,11 @@ static void piece_headed(void *arg, int err, const struct store_object *obj)
                 piece_end(p, err == -ENOENT ? 0 : err); /* deleted since it was listed */
 }
 
-/* By the store's clock, whose times are cut to seconds, and another second apart where several
+/* By the store's clock, whose times may be cut to seconds, and another second apart where several
  * servers have one each. */
 static bool is_older(const struct piece *p, const struct store_object *copy)
 {
-        return p->mtime_ns > 0 && copy->mtime_ns - p->mtime_ns >= 2 * (int64_t)SECOND;
+        return p->mtime_ns > 0 && copy->mtime_ns / SECOND - p->mtime_ns / SECOND >= 2;
 }
 
 static void note_copied(struct piece *p, const struct store_object *obj)

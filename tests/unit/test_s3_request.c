@@ -311,16 +311,6 @@ START_TEST(options_that_exclude_each_other_are_refused)
 }
 END_TEST
 
-START_TEST(a_version_has_one_time_whoever_tells_it)
-{
-        const int64_t head = s3_time_http("Sat, 28 Nov 2026 07:05:20 GMT");
-
-        ck_assert_int_gt(head, 0);
-        ck_assert_int_eq(s3_time_iso("2026-11-28T07:05:20.000Z"), head);
-        ck_assert_int_eq(s3_time_iso("2026-11-28T07:05:20.987Z"), head);
-}
-END_TEST
-
 int main(void)
 {
         Suite *s = suite_create("s3_request");
@@ -328,7 +318,6 @@ int main(void)
         tcase_add_loop_test(t, a_bucket_is_in_the_host_or_in_the_path, 0,
                             sizeof places / sizeof *places);
         tcase_add_test(t, more_headers_than_fit_are_refused);
-        tcase_add_test(t, a_version_has_one_time_whoever_tells_it);
         tcase_add_loop_test(t, the_vendors_names_have_variants, 0,
                             sizeof variants / sizeof *variants);
         tcase_add_loop_test(t, a_directory_bucket_is_in_its_zone, 0,

@@ -274,6 +274,20 @@ START_TEST(an_open_file_stays_what_it_is_when_no_version_is_told)
 }
 END_TEST
 
+START_TEST(a_version_has_one_time)
+{
+        struct tree *t = tree_new(1000000000);
+        struct node_info head = version("1", 3), listed = version("1", 3);
+        head.mtime_ns = 7000000000;
+        listed.mtime_ns = 7345000000;
+        struct node *n = enter(t, tree_root(t), "f", listed);
+        ck_assert_int_eq(n->mtime_ns, head.mtime_ns);
+        enter(t, tree_root(t), "f", head);
+        ck_assert_int_eq(n->mtime_ns, head.mtime_ns);
+        tree_free(t);
+}
+END_TEST
+
 START_TEST(a_closed_file_keeps_its_version_too)
 {
         struct tree *t = tree_new(1000000000);
@@ -429,6 +443,7 @@ int main(void)
         tcase_add_test(t, many_nodes_that_move_about_are_found);
         tcase_add_test(t, an_open_file_keeps_its_version_when_the_name_gets_another);
         tcase_add_test(t, an_open_file_stays_what_it_is_when_no_version_is_told);
+        tcase_add_test(t, a_version_has_one_time);
         tcase_add_test(t, a_closed_file_keeps_its_version_too);
         tcase_add_test(t, what_was_asked_before_a_change_replaces_nothing);
         tcase_add_test(t, an_unknown_version_becomes_known_in_place);

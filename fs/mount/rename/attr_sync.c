@@ -123,7 +123,7 @@ static void take_version_locked(struct attr_sync *a, const struct store_object *
         REQUIRES(tree_mutex)
 {
         struct node *n = a->n;
-        n->mtime_ns = obj->mtime_ns ? obj->mtime_ns : mount_now_ns();
+        n->mtime_ns = tree_time(obj->mtime_ns ? obj->mtime_ns : mount_now_ns());
         if (n->dir || !n->etag || !obj->etag[0] || !strcmp(n->etag, obj->etag))
                 return;
         CLEANUP(freep) char *key = NULL;

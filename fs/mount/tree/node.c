@@ -12,6 +12,11 @@
 
 enum { SECOND = 1000000000 };
 
+int64_t tree_time(int64_t ns)
+{
+        return ns / SECOND * SECOND;
+}
+
 bool tree_fresh_locked(const struct node *n) REQUIRES(tree_mutex)
 {
         return tree_now_ns() < n->fresh_until;
@@ -50,7 +55,8 @@ static void take_attr_locked(struct node *n, const struct node_info *info) REQUI
         if (info->attr) {
                 set_attr_locked(n, info->attr);
         } else if (!n->dir && !n->file && !n->nreaders &&
-                   (!n->etag || strcmp(n->etag, info->etag) || n->mtime_ns != info->mtime_ns)) {
+                   (!n->etag || strcmp(n->etag, info->etag) ||
+                    n->mtime_ns != tree_time(info->mtime_ns))) {
                 attr_release(&n->attr);
                 n->attr_known = false;
         }
@@ -74,7 +80,7 @@ int tree_set_info_locked(struct tree *t, struct node *n, const struct node_info 
         n->published = true;
         take_attr_locked(n, info);
         bool same = n->etag && info->etag[0] && !strcmp(n->etag, info->etag);
-        n->mtime_ns = info->mtime_ns;
+        n->mtime_ns = tree_time(info->mtime_ns);
         if (n->dir) {
                 n->size = info->size; /* of the marker */
                 n->marker = info->attr ? info->marker : n->marker;

@@ -227,6 +227,9 @@ int tree_set_info_locked(struct tree *t, struct node *n, const struct node_info 
 /* The same version has another etag, since its object moved: pages of the kernel stay good. 0 or
  * -ENOMEM. */
 int tree_set_etag_locked(struct node *n, const char *etag) REQUIRES(tree_mutex);
+/* A time of the store as nodes have it: listings may tell fractions of a second, heads do not, and
+ * a version has one time, whoever told it. */
+int64_t tree_time(int64_t ns);
 bool tree_fresh_locked(const struct node *n) REQUIRES(tree_mutex);
 
 /* Key of the node, relative to the store's prefix: "a/b", for a directory "a/b/", for the root "".

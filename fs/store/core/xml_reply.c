@@ -77,9 +77,14 @@ static bool is_time(const struct tm *tm)
 int64_t s3_time_iso(const char *text)
 {
         struct tm tm = {.tm_isdst = 0};
-        if (!strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) || !is_time(&tm))
+        long frac = 0, unit = 100000000;
+        const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+        if (!rest || !is_time(&tm))
                 return 0;
-        return (int64_t)timegm(&tm) * 1000000000;
+        if (*rest == '.')
+                for (rest++; *rest >= '0' && *rest <= '9'; rest++, unit /= 10)
+                        frac += (*rest - '0') * unit;
+        return (int64_t)timegm(&tm) * 1000000000 + frac;
 }
 
 int64_t s3_time_http(const char *text)

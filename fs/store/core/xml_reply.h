@@ -17,8 +17,7 @@ int s3_read(struct op *op, struct s3_field *f, size_t n, int (*each)(void *arg, 
 void s3_fields_release(struct s3_field *f, size_t n);
 /* A body that cannot be read, of a reply that says all is well: another try. */
 int s3_unreadable(struct op *op, int err);
-/* "2009-10-12T17:50:30.000Z" and "Mon, 12 Oct 2009 17:50:30 GMT"; 0 for what is neither. In whole
- * seconds, as headers tell it: a version has one time, whoever told it. */
+/* "2009-10-12T17:50:30.000Z" and "Mon, 12 Oct 2009 17:50:30 GMT"; 0 for what is neither. */
 int64_t s3_time_iso(const char *text);
 int64_t s3_time_http(const char *text);
 /* A request that may have been refused for its time: *skew_s, atomic, becomes the server's clock
