@@ -223,6 +223,26 @@ static enum twin find_twin(struct purging *p)
         return TWIN_LATER;
 }
 
+/* Whether the two are of different bytes for certain: by their MD5. */
+static bool differ(const char *a, const char *b)
+{
+        enum { MD5_DIGITS = 32 };
+        const char *digits = "0123456789abcdef";
+        bool both = strspn(a, digits) == MD5_DIGITS && !a[MD5_DIGITS] &&
+                    strspn(b, digits) == MD5_DIGITS && !b[MD5_DIGITS];
+        return both && strcmp(a, b);
+}
+
+/* Whether what has the old name is what was copied, of which no more is known: what is younger than
+ * the copy is not. Stores whose times are whole seconds do not tell which of two is, if both are of
+ * one: then it stays if it has other bytes. */
+static bool may_be_copied(const struct side *v, const struct side *t)
+{
+        if (t->mtime[t->i] == v->mtime[v->i])
+                return !differ(etag_of(v), etag_of(t));
+        return t->mtime[t->i] > v->mtime[v->i];
+}
+
 /* Whether the victim is to go. */
 static bool is_to_go(const struct purging *p, bool has_twin)
 {
@@ -234,7 +254,7 @@ static bool is_to_go(const struct purging *p, bool has_twin)
                 enum copied_what was = copied_find(copied, name_of(v), etag_of(v), mtime_ns);
                 return has_twin ? was != COPIED_NOT : was == COPIED_OLDER && !t->cut;
         }
-        return has_twin && (p->job.are_copies || t->mtime[t->i] >= v->mtime[v->i]);
+        return has_twin && (p->job.are_copies || may_be_copied(v, t));
 }
 
 /* What is listed goes, and not what another host puts there until then. */

@@ -280,7 +280,8 @@ static void answer(const char *what, int err)
         }
 }
 
-/* A listing brings these names, separated by spaces, each of version "v1", and goes on. */
+/* A listing brings these names, separated by spaces, and goes on. "name@9=ETAG" is of the ninth
+ * second and of that version, others have no time and are of version "v1". */
 static inline void answer_page(const char *what, const char *names, bool goes_on)
 {
         const struct ask a = take_asked(what);
@@ -291,7 +292,15 @@ static inline void answer_page(const char *what, const char *names, bool goes_on
         ck_assert_ptr_nonnull(copy);
         for (char *name; (name = strsep(&left, " ")) && *name; page.n++) {
                 ck_assert_uint_lt(page.n, ASKED_MOST);
-                entries[page.n] = (struct store_entry){.key = name, .size = 1, .etag = "v1"};
+                char *etag = strchr(name, '='), *second = strchr(name, '@');
+                struct store_entry e = {.key = name, .size = 1, .etag = "v1"};
+                if (etag)
+                        e.etag = etag + 1;
+                if (second)
+                        e.mtime_ns = strtoll(second + 1, NULL, 10) * 1000000000;
+                if (second)
+                        *second = 0;
+                entries[page.n] = e;
         }
         a.listed(a.arg, 0, &page);
         free(copy);

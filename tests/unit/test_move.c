@@ -65,6 +65,29 @@ START_TEST(old_names_go_before_a_page_of_old_ones_is_asked_for)
 }
 END_TEST
 
+#define BYTES "0123456789abcdef0123456789abcdef"
+#define OTHER "fedcba9876543210fedcba9876543210"
+
+/* After a crash, on a store whose times are whole seconds. */
+START_TEST(what_has_the_old_name_goes_unless_it_came_after_the_copy)
+{
+        const struct purge job = {.victims = "old/", .twins = "new/", .done = done};
+        ck_assert_int_eq(purge_start(&job), 0);
+        answer_page("list old/",
+                    "old/a@7=" BYTES " old/b@9=" OTHER " old/c@8=" OTHER " old/d@8=" BYTES
+                    " old/e@8=" BYTES "-2",
+                    false);
+        answer_page("list new/",
+                    "new/a@8=" BYTES " new/b@8=" BYTES " new/c@8=" BYTES " new/d@8=" BYTES
+                    " new/e@8=" OTHER,
+                    false);
+        answer("delete 3 from old/a", 0); /* a, d and e */
+        ck_assert_int_eq(ends, 1);
+        ck_assert_int_eq(ended, 0);
+        ck_assert_uint_eq(answered, nasked);
+}
+END_TEST
+
 /* An object is renamed, and nobody knows whether that took effect. */
 static void begin_unsure(void)
 {
@@ -122,6 +145,7 @@ int main(void)
         tcase_add_checked_fixture(t, setup, NULL);
         tcase_add_test(t, old_names_go_before_a_page_of_new_ones_is_asked_for);
         tcase_add_test(t, old_names_go_before_a_page_of_old_ones_is_asked_for);
+        tcase_add_test(t, what_has_the_old_name_goes_unless_it_came_after_the_copy);
         tcase_add_test(t, an_object_is_renamed_again_if_it_still_stands);
         tcase_add_test(t,
                        what_another_host_put_by_the_old_name_stays_when_nobody_knows_of_the_rename);
