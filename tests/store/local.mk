@@ -57,6 +57,7 @@ STORE_FAKE = %D%/fake.c %D%/fake.h
 %C%_test_places_SOURCES = %D%/test_places.c %D%/event.c %D%/event.h $(STORE_FAKE)
 %C%_test_places_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_places_LDADD = $(STORE_TEST_LIBS)
+%C%_test_places_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=sysconf
 %C%_test_transport_SOURCES = %D%/test_transport.c %D%/event.c %D%/event.h $(STORE_FAKE)
 %C%_test_transport_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_transport_LDADD = $(STORE_TEST_LIBS)
