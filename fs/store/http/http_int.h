@@ -133,7 +133,7 @@ struct http {
         unsigned turn;           /* atomic */
         unsigned active;         /* atomic: the first so many workers take requests */
         struct worker_load load; /* the first worker's, who sets `active` */
-        int64_t load_look_ms;    /* its last look; */
+        int64_t load_look_ms;    /* its last look */
         unsigned order;          /* atomic: counts http_set_connections() */
         unsigned wanted;         /* atomic: connections, maybe with HTTP_ADAPTS */
         unsigned asked;   /* the same before descriptors bound it; who sets it, one at a time */

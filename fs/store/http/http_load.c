@@ -41,8 +41,10 @@ void http_load_look(struct http_worker *w)
             took_ms < WORKER_LOAD_LOOK_MS)
                 return;
         h->load_look_ms = w->now_ms;
-        for (unsigned i = 0; i < h->load.active; i++)
-                all_ns += used_ns(&h->workers[i]);
+        for (unsigned i = 0; i < h->nworkers; i++) { /* of all, so that none tells of older times */
+                int64_t ns = used_ns(&h->workers[i]);
+                all_ns += i < h->load.active ? ns : 0;
+        }
         if (took_ms > STALE_MS)
                 return;
         worker_load_look(&h->load, w->now_ms, (double)all_ns / (double)took_ms / 1e6);
