@@ -166,6 +166,52 @@ START_TEST(connections_that_nobody_uses_are_closed)
 }
 END_TEST
 
+enum { PLACES = 8, COPIES = 2 * PLACES };
+
+struct meeting {
+        unsigned asked, running;
+        bool met; /* more ran at once than have a place in one lane */
+};
+
+/* All but the first questions wait for each other. */
+static void meet(void *arg, struct fake_req *rq)
+{
+        struct meeting *m = arg;
+        const char *copied = "<CopyObjectResult><ETag>\"2\"</ETag></CopyObjectResult>";
+        bool asks = !strcmp(rq->method, "HEAD");
+
+        fake_unlock(rq);
+        if (!asks || __atomic_add_fetch(&m->asked, 1, __ATOMIC_SEQ_CST) > PLACES) {
+                if (__atomic_add_fetch(&m->running, 1, __ATOMIC_SEQ_CST) > PLACES)
+                        __atomic_store_n(&m->met, true, __ATOMIC_SEQ_CST);
+                for (int i = 0; i < 600 && !__atomic_load_n(&m->met, __ATOMIC_SEQ_CST); i++)
+                        usleep(100000);
+                __atomic_sub_fetch(&m->running, 1, __ATOMIC_SEQ_CST);
+        }
+        if (asks)
+                fake_reply(rq, 200, "ETag: \"1\"\r\n", "", 0);
+        else
+                fake_reply(rq, 200, "", copied, strlen(copied));
+}
+
+START_TEST(a_copy_that_asks_first_takes_no_place_of_those_that_copy)
+{
+        struct meeting m = {0};
+        struct fake *f = fake_start(meet, &m);
+        struct store *s = fake_store(f, &(struct store_config){.connections = PLACES,
+                                                               .workers = 1,
+                                                               .stall_timeout_ms = 600000});
+        struct event e = EVENT;
+
+        for (int i = 0; i < COPIES; i++)
+                ck_assert_int_eq(store_copy(s, "from", NULL, "to", NULL, NULL, event_done, &e), 0);
+        ck_assert_int_eq(event_wait(&e, COPIES), 0);
+        ck_assert(m.met);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
 START_TEST(a_light_load_stays_with_one_worker)
 {
         struct plan plan = {0};
@@ -247,6 +293,7 @@ int main(void)
         tcase_add_test(t, files_take_turns_at_the_connections);
         tcase_add_test(t, where_more_connections_are_faster_there_are_more);
         tcase_add_test(t, connections_that_nobody_uses_are_closed);
+        tcase_add_test(t, a_copy_that_asks_first_takes_no_place_of_those_that_copy);
         tcase_add_test(t, a_light_load_stays_with_one_worker);
         tcase_add_test(t, workers_that_are_asked_for_all_take_requests);
         tcase_add_test(t, many_connections_get_their_descriptors);

@@ -233,6 +233,9 @@ static int submit_with(struct op *given, const struct store_meta *meta, store_do
                 return err;
         op->finish = finish_copy;
         op->done.object = done;
+        /* It takes no place of those that copy: these go on while others ask. */
+        if (op->s->ops->asks_first(op->s->kind, op))
+                op->rq.lane = HTTP_META;
         return op_submit(TAKE_PTR(op));
 }
 

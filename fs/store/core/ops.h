@@ -194,6 +194,8 @@ struct store_ops {           /* one const table per kind; no slot is NULL */
         unsigned (*more_caps)(const struct store_kind *k);
         /* Whether the server wants the rate of requests to grow as rate_ramp.h says. */
         bool (*ramps)(const struct store_kind *k);
+        /* Whether a copy or a change of metadata begins with a question; store_no_question. */
+        bool (*asks_first)(const struct store_kind *k, const struct op *op);
         /* Fills `out` from the headers of a reply that carries an object (head, get). */
         void (*object)(struct store_kind *k, const struct http_req *rq, struct store_object *out);
         /* One line on why an op failed with err: cause, then remedy. */
@@ -208,6 +210,7 @@ int store_no_build(struct store_kind *k, struct op *op);
 int store_no_parse(struct store_kind *k, struct op *op);
 unsigned store_no_caps(const struct store_kind *k);
 bool store_no_ramp(const struct store_kind *k);
+bool store_no_question(const struct store_kind *k, const struct op *op);
 size_t store_plain_bucket(const char *text); /* up to the first '/' */
 
 /* Says in op->fault that cred_chain_get() gave none: the errno for build(). */

@@ -331,6 +331,25 @@ static void count(const struct op *op, int err)
                 metric_time(TIMES_store_first_byte, op->verb, rq->first_byte_ns);
 }
 
+static enum http_lane lane_of(enum op_verb verb)
+{
+        switch (verb) {
+        case OP_GET:
+        case OP_PUT:
+        case OP_APPEND:
+        case OP_PART:
+                return HTTP_DATA;
+        case OP_COPY:
+        case OP_RENAME:
+        case OP_SET_META:
+        case OP_PART_COPY:
+        case OP_COMPLETE:
+                return HTTP_WORK;
+        default:
+                return HTTP_META;
+        }
+}
+
 static void on_done(struct http_req *rq, int err)
 {
         struct op *op = (struct op *)rq;
@@ -364,6 +383,7 @@ static void on_done(struct http_req *rq, int err)
                 http_pace(rq, err == OP_SLOW);
         switch (err) {
         case OP_AGAIN:
+                rq->lane = lane_of(op->verb); /* it may have begun with a question */
                 if (op->exchanges < EXCHANGES_MAX)
                         resend(op, op->again_ms);
                 else
@@ -383,25 +403,6 @@ static void on_done(struct http_req *rq, int err)
                 return;
         default:
                 end(op, err);
-        }
-}
-
-static enum http_lane lane_of(enum op_verb verb)
-{
-        switch (verb) {
-        case OP_GET:
-        case OP_PUT:
-        case OP_APPEND:
-        case OP_PART:
-                return HTTP_DATA;
-        case OP_COPY:
-        case OP_RENAME:
-        case OP_SET_META:
-        case OP_PART_COPY:
-        case OP_COMPLETE:
-                return HTTP_WORK;
-        default:
-                return HTTP_META;
         }
 }
 
@@ -562,6 +563,13 @@ int store_no_parse(struct store_kind *k, struct op *op)
 bool store_no_ramp(const struct store_kind *k)
 {
         (void)k;
+        return false;
+}
+
+bool store_no_question(const struct store_kind *k, const struct op *op)
+{
+        (void)k;
+        (void)op;
         return false;
 }
 

@@ -257,6 +257,7 @@ const struct store_ops store_gcs = {
         .secret_file = gcs_secret_file,
         .more_caps = gcs_more_caps,
         .ramps = gcs_ramps,
+        .asks_first = store_no_question,
         .object = gcs_object,
         .explain = gcs_explain,
         .verb =

@@ -158,6 +158,8 @@ op_parse_fn s3_append_parse;
 
 /* s3_copy.c */
 op_build_fn s3_copy_build, s3_set_meta_build;
+/* Whether a copy, or a change of metadata, begins with a head of the source. */
+bool s3_asks_first(const struct store_kind *k, const struct op *op);
 op_parse_fn s3_copy_parse, s3_set_meta_parse;
 
 /* s3_delete.c */

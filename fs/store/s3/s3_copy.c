@@ -67,7 +67,7 @@ static bool completes_meta(const struct store_kind *k, const struct op *op)
         return !op->meta && !k->session;
 }
 
-static bool asks_first(const struct store_kind *k, const struct op *op)
+bool s3_asks_first(const struct store_kind *k, const struct op *op)
 {
         return may_be_large(k, op) || completes_meta(k, op) ||
                (op->verb == OP_COPY && op->if_absent);
@@ -127,7 +127,7 @@ static int send_copy(struct store_kind *k, struct op *op)
 int s3_copy_build(struct store_kind *k, struct op *op)
 {
         if (op->stage == COPY_BEGIN)
-                op->stage = asks_first(k, op) ? COPY_HEAD : first_stage(k, op);
+                op->stage = s3_asks_first(k, op) ? COPY_HEAD : first_stage(k, op);
         bool guarded = op->stage == COPY_SEND || !has_condition(op);
         if (op->stage >= COPY_SEND && op->stage <= COPY_REFUSED && op->maybe_done && !guarded)
                 op->stage = COPY_LOOK_AGAIN;
