@@ -94,7 +94,8 @@ refused "a number that is no port" metrics=127.0.0.1:99999 'ADDRESS:PORT'
 refused "a label without a value" metrics=127.0.0.1:0,metrics_label=cluster NAME=VALUE
 refused "a label that there is" metrics=127.0.0.1:0,metrics_label=mount=x 'none of mount'
 mount_ckptfs "metrics=unix:$tmp/metrics"
-check "the metrics are served at a unix socket" sh -c '$1 --unix-socket "$2" http://x/metrics | grep -q "^ckptfs_requests_total{"' \
+# The mount is there a moment before what it serves.
+check "the metrics are served at a unix socket" wait_for 60 sh -c '$1 --unix-socket "$2" http://x/metrics | grep -q "^ckptfs_requests_total{"' \
 	sh "$metrics" "$tmp/metrics"
 umount_ckptfs
 use_mount first
