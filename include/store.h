@@ -135,7 +135,7 @@ struct store_meta {
 int store_meta_add(struct store_meta *m, const char *name, const char *value);
 /* The same for a pair that the store told, to be given back to it: name and value may be of any
  * characters, since not every store sends them as headers. */
-int store_meta_keep(struct store_meta *m, const char *name, const char *value);
+int store_meta_as_sent(struct store_meta *m, const char *name, const char *value);
 /* Walks the pairs: the name after `name` (NULL: the first) with its *value, or NULL. */
 const char *store_meta_next(const struct store_meta *m, const char *name, const char **value);
 /* The value, or NULL. */

@@ -92,7 +92,7 @@ static int add_word(struct list *l, const char **at)
 {
         CLEANUP(buf_release) struct buf word = BUF_INIT;
         char open[DEPTH_MAX];
-        size_t depth = 0, kept = 0; /* `kept`: bytes up to the last that is no blank */
+        size_t depth = 0, trimmed = 0; /* `trimmed`: bytes up to the last that is no blank */
         const char *p = *at;
 
         for (; *p && (depth || *p != ','); p++) {
@@ -107,19 +107,19 @@ static int add_word(struct list *l, const char **at)
                         open[depth++] = closing(*p);
                 buf_addc(&word, *p);
                 if (escaped || !is_blank(*p))
-                        kept = word.len;
+                        trimmed = word.len;
         }
         if (depth)
                 return refuse(l, "'%c' is missing behind %s: close the bracket, or quote the value",
                               open[depth - 1], *at);
         if (word.failed)
                 return -ENOMEM;
-        if (!kept && (*p || l->n))
+        if (!trimmed && (*p || l->n))
                 return refuse(l, "a value is empty: give it, or take a comma away");
-        if (kept)
-                word.p[kept] = 0;
+        if (trimmed)
+                word.p[trimmed] = 0;
         *at = p;
-        return add(l, kept ? word.p : "", false);
+        return add(l, trimmed ? word.p : "", false);
 }
 
 static int add_words(struct list *l, const char *text)

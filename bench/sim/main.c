@@ -458,7 +458,7 @@ static int open_store(const struct options *o, struct parts *p, char *why, size_
         data_set_quota(p->data, o->quota);
         err = object_store_open(p->data, &p->objects);
         if (!err && o->versioning)
-                object_store_keep_versions(p->objects);
+                object_store_enable_versions(p->objects);
         if (!err && o->content_etags)
                 object_store_use_content_etags(p->objects);
         if (!err)

@@ -33,8 +33,8 @@ static struct {
         bool stream; /* of syslog */
         bool json;
         enum log_level level;
-        struct log_kept kept[LOG_KEPT]; /* a ring; `nkept` lines were ever put there */
-        size_t nkept;
+        struct log_line recent[LOG_RECENT]; /* a ring; `nrecent` lines were ever put there */
+        size_t nrecent;
         unsigned left_out; /* lines, since a pipe took none */
 } logger = {
         .mtx = MUTEX_INITIALIZER(LOCK_LOG),
@@ -140,24 +140,24 @@ enum log_level log_level(void)
         return __atomic_load_n(&logger.level, __ATOMIC_RELAXED);
 }
 
-size_t log_last(struct log_kept out[LOG_KEPT])
+size_t log_last(struct log_line out[LOG_RECENT])
 {
         mutex_lock(&logger.mtx);
-        size_t n = logger.nkept < LOG_KEPT ? logger.nkept : LOG_KEPT;
+        size_t n = logger.nrecent < LOG_RECENT ? logger.nrecent : LOG_RECENT;
         for (size_t i = 0; i < n; i++)
-                out[i] = logger.kept[(logger.nkept - n + i) % LOG_KEPT];
+                out[i] = logger.recent[(logger.nrecent - n + i) % LOG_RECENT];
         mutex_unlock(&logger.mtx);
         return n;
 }
 
 /* Whether the site may write now; sets *kept_back when a silent window ended. */
-static bool site_may_write_locked(struct log_site *site, int *kept_back)
+static bool site_may_write_locked(struct log_site *site, int *suppressed)
 {
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-        *kept_back = 0;
+        *suppressed = 0;
         if (!site->count || now.tv_sec - site->window_s >= WINDOW_S) {
-                *kept_back = site->kept_back;
+                *suppressed = site->suppressed;
                 *site = (struct log_site){.window_s = now.tv_sec, .count = 1};
                 return true;
         }
@@ -165,13 +165,13 @@ static bool site_may_write_locked(struct log_site *site, int *kept_back)
                 site->count++;
                 return true;
         }
-        site->kept_back++;
+        site->suppressed++;
         return false;
 }
 
-static void keep_locked(enum log_level level, const char *text)
+static void remember_locked(enum log_level level, const char *text)
 {
-        struct log_kept *k = &logger.kept[logger.nkept++ % LOG_KEPT];
+        struct log_line *k = &logger.recent[logger.nrecent++ % LOG_RECENT];
         struct timespec now;
 
         clock_gettime(CLOCK_REALTIME, &now);
@@ -361,7 +361,7 @@ static void emit_locked(enum log_level level, const struct log_about *about, con
 void log_line(struct log_site *site, enum log_level level, const struct log_about *about,
               const char *fmt, ...)
 {
-        int err = errno, kept_back;
+        int err = errno, suppressed;
         char text[LOG_TEXT_MAX];
         va_list ap;
 
@@ -374,16 +374,16 @@ void log_line(struct log_site *site, enum log_level level, const struct log_abou
                 utf8_trim(text);
         make_printable(text);
         mutex_lock(&logger.mtx);
-        if (site_may_write_locked(site, &kept_back)) {
-                if (kept_back) {
+        if (site_may_write_locked(site, &suppressed)) {
+                if (suppressed) {
                         char note[64];
                         snprintf(note, sizeof note, "%d lines like the next were kept back",
-                                 kept_back);
+                                 suppressed);
                         emit_locked(level, NULL, note);
                 }
                 emit_locked(level, about, text);
                 if (level <= LOG_LEVEL_WARN)
-                        keep_locked(level, text);
+                        remember_locked(level, text);
         }
         mutex_unlock(&logger.mtx);
         errno = err;

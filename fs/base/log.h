@@ -17,7 +17,7 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBU
 struct log_site {
         long window_s;
         int count;
-        int kept_back;
+        int suppressed;
 };
 
 /* Sends the log to `dest`: "stderr", "syslog", "journal" (systemd's), or a file ("file:PATH" or a
@@ -37,13 +37,13 @@ void log_set_level(enum log_level level);
 enum log_level log_level(void);
 
 /* The warnings and errors that were written last, oldest first: how many. */
-enum { LOG_KEPT = 8, LOG_TEXT_MAX = 1024 };
-struct log_kept {
+enum { LOG_RECENT = 8, LOG_TEXT_MAX = 1024 };
+struct log_line {
         int64_t time_ns;
         enum log_level level;
         char text[LOG_TEXT_MAX];
 };
-size_t log_last(struct log_kept out[LOG_KEPT]);
+size_t log_last(struct log_line out[LOG_RECENT]);
 
 /* What a line is about, for who filters lines: members of a JSON object, each where it is known.
  * The text names the file and the request, too; the remedy is put behind it. */

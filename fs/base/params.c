@@ -333,7 +333,7 @@ static const char *nearest_name(const struct param_tab *t, const char *name)
 }
 
 /* A name or value of a file may hold anything, but a message is one line. */
-static void keep_one_line(char *why)
+static void cut_to_one_line(char *why)
 {
         for (; *why; why++)
                 if ((unsigned char)*why < ' ' || *why == 0x7f)
@@ -361,7 +361,7 @@ int param_tab_set(const struct param_tab *t, void *p, const char *name, const ch
         int err = set_named(t, p, name, value, why, nwhy);
 
         if (err && nwhy)
-                keep_one_line(why);
+                cut_to_one_line(why);
         return err;
 }
 

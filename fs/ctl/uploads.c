@@ -13,7 +13,7 @@
 #include "base/banned.h"
 
 /* The ids of uploads that records of kept changes name. */
-static int get_kept(struct store *s, struct ctl_names *ids)
+static int get_recorded(struct store *s, struct ctl_names *ids)
 {
         CLEANUP(ctl_names_release) struct ctl_names names = {.n = 0};
         char why[CTL_WHY_MAX];
@@ -41,7 +41,7 @@ static int get_kept(struct store *s, struct ctl_names *ids)
         return err;
 }
 
-static bool is_kept(const struct ctl_names *ids, const char *id)
+static bool is_recorded(const struct ctl_names *ids, const char *id)
 {
         for (size_t i = 0; i < ids->n; i++)
                 if (!strcmp(ids->v[i], id))
@@ -77,15 +77,15 @@ static int abort_one(struct store *s, const struct ctl_upload *u)
 static int each_upload(const struct ctl *c, bool abort)
 {
         CLEANUP(ctl_uploads_release) struct ctl_uploads u = {.n = 0};
-        CLEANUP(ctl_names_release) struct ctl_names kept = {.n = 0};
+        CLEANUP(ctl_names_release) struct ctl_names recorded = {.n = 0};
         int rc = CTL_OK, err = ctl_uploads_get(c->store, &u);
 
         if (!err)
-                err = get_kept(c->store, &kept);
+                err = get_recorded(c->store, &recorded);
         if (err)
                 return ctl_fail("the uploads cannot be listed", err);
         for (size_t i = 0; i < u.n; i++) {
-                bool left = is_kept(&kept, u.v[i].id);
+                bool left = is_recorded(&recorded, u.v[i].id);
                 if (!is_wanted(c, &u.v[i]) || (abort && left))
                         continue;
                 err = abort ? abort_one(c->store, &u.v[i]) : 0;

@@ -21,14 +21,14 @@
 bool ctl_last_words(char out[LOG_TEXT_MAX])
 {
         static int64_t told_ns;
-        struct log_kept kept[LOG_KEPT];
-        size_t n = log_last(kept);
+        struct log_line recent[LOG_RECENT];
+        size_t n = log_last(recent);
 
         *out = 0;
-        if (!n || kept[n - 1].time_ns <= told_ns)
+        if (!n || recent[n - 1].time_ns <= told_ns)
                 return false;
-        told_ns = kept[n - 1].time_ns;
-        snprintf(out, LOG_TEXT_MAX, "%s", kept[n - 1].text);
+        told_ns = recent[n - 1].time_ns;
+        snprintf(out, LOG_TEXT_MAX, "%s", recent[n - 1].text);
         return true;
 }
 

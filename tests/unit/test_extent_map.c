@@ -60,7 +60,7 @@ static ssize_t spill_one(uint64_t from, uint64_t to)
 }
 
 /* Writes n bytes at pos, in a buffer that is kept or as a copy. */
-static void put(size_t pos, size_t n, bool keep)
+static void put(size_t pos, size_t n, bool cacheable)
 {
         static unsigned seed = 1;
         struct pool_buf *b = pool_get(pool, POOL_MUST);
@@ -73,9 +73,9 @@ static void put(size_t pos, size_t n, bool keep)
                 held[pos + i] = true;
                 want[pos + i] = p[i];
         }
-        ck_assert_int_eq(extent_map_put(&x, pos, p, n, keep ? b : NULL, &fresh), 0);
+        ck_assert_int_eq(extent_map_put(&x, pos, p, n, cacheable ? b : NULL, &fresh), 0);
         ck_assert_uint_eq(fresh, new);
-        if (!keep)
+        if (!cacheable)
                 memset(p, 0, n);
         pool_unref(b);
 }

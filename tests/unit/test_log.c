@@ -198,17 +198,17 @@ END_TEST
 
 START_TEST(the_last_warnings_are_kept_in_order)
 {
-        struct log_kept kept[LOG_KEPT];
+        struct log_line kept[LOG_RECENT];
 
         log_info("no warning");
         for (int i = 0; i < 5; i++)
                 log_warn("first %d", i);
         for (int i = 0; i < 5; i++)
                 log_error("then %d", i);
-        ck_assert_uint_eq(log_last(kept), LOG_KEPT);
+        ck_assert_uint_eq(log_last(kept), LOG_RECENT);
         ck_assert_str_eq(kept[0].text, "first 2");
-        ck_assert_str_eq(kept[LOG_KEPT - 1].text, "then 4");
-        ck_assert_int_eq(kept[LOG_KEPT - 1].level, LOG_LEVEL_ERROR);
+        ck_assert_str_eq(kept[LOG_RECENT - 1].text, "then 4");
+        ck_assert_int_eq(kept[LOG_RECENT - 1].level, LOG_LEVEL_ERROR);
 }
 END_TEST
 

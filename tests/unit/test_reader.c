@@ -79,9 +79,9 @@ static void end_kept(struct reader *r)
 }
 
 /* The bytes of a read stay, and nothing more comes. */
-static void keep(struct reader *r, uint64_t at)
+static void cacheable(struct reader *r, uint64_t at)
 {
-        struct read_op op = {.off = at, .len = MI, .keep = true, .done = done};
+        struct read_op op = {.off = at, .len = MI, .cacheable = true, .done = done};
         unsigned before = ended_well;
 
         reader_read(r, &op);
@@ -111,7 +111,7 @@ START_TEST(a_read_is_answered_while_another_waits_for_memory)
         size_t ntaken = 0;
 
         pool_on_pressure(env.pool, wake_guard, NULL);
-        keep(r, (uint64_t)64 * MI);
+        cacheable(r, (uint64_t)64 * MI);
         reader_read(r, &ready);
         reader_read(r, &lacks);
         const struct ask got = take_asked("get a");
@@ -134,16 +134,16 @@ START_TEST(a_version_that_is_opened_again_is_fetched_ahead)
 {
         struct reader *r = open_kept((size_t)128 * MI);
 
-        keep(r, 0);
+        cacheable(r, 0);
         transfers_now = 4;
-        keep(r, MI);
+        cacheable(r, MI);
         reader_close(r);
         reader_unref(r);
         r = reader_from_cache(&env, "a", &obj);
         ck_assert_ptr_nonnull(r);
         size_t before = nasked;
-        keep(r, 0);
-        keep(r, MI);
+        cacheable(r, 0);
+        cacheable(r, MI);
         ck_assert_uint_eq(nasked - before, 8);
         end_kept(r);
 }
@@ -161,7 +161,7 @@ static void close_it(struct read_op *op, int err, const struct iovec *iov, int n
 START_TEST(what_was_read_stays_though_its_reader_closes_at_once)
 {
         struct reader *r = open_kept((size_t)128 * MI);
-        struct read_op op = {.len = MI, .keep = true, .done = close_it};
+        struct read_op op = {.len = MI, .cacheable = true, .done = close_it};
 
         closes = r;
         reader_read(r, &op);

@@ -19,7 +19,7 @@ static void setup(void)
         char why[128];
 
         ck_assert_int_eq(data_open(NULL, &data, why, sizeof why), 0);
-        data_keep_files(data);
+        data_leave_files(data);
 }
 
 static void teardown(void)

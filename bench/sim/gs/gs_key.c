@@ -10,7 +10,7 @@
 #include "base/banned.h"
 
 enum { KEY_LEN = 32, SUM_TEXT_LEN = 48 };
-#define KEPT "x-goog-encryption-key-sha256"
+#define KEY_SHA256 "x-goog-encryption-key-sha256"
 
 static const char *header(const struct request *x, bool of_source, const char *name)
 {
@@ -51,17 +51,17 @@ bool gs_bad_encryption(struct request *x, struct object *o)
 
         if (bad_key(x, false, &sum))
                 return true;
-        object_meta_remove(o, KEPT);
+        object_meta_remove(o, KEY_SHA256);
         if (sum && object_meta(o, GS_KMS_KEY))
                 gs_refuse(x, 400, "invalid", "There are two keys.");
-        else if (sum && object_meta_add(o, KEPT, sum))
+        else if (sum && object_meta_add(o, KEY_SHA256, sum))
                 gs_fail(x, -ENOMEM);
         return x->status != 0;
 }
 
 bool gs_key_is_wrong(struct request *x, const struct object *o, bool of_source, bool *missing)
 {
-        const char *want = object_meta(o, KEPT), *given;
+        const char *want = object_meta(o, KEY_SHA256), *given;
 
         *missing = false;
         if (bad_key(x, of_source, &given))

@@ -198,7 +198,7 @@ static void reply_bucket(struct service *s, struct request *x, const char *bucke
         gs_field(b, "storageClass", GS_DEFAULT_CLASS);
         gs_field(b, "timeCreated", "1970-01-01T00:00:00.000Z");
         buf_addf(b, "\"versioning\":{\"enabled\":%s},\"hierarchicalNamespace\":{\"enabled\":%s}}\n",
-                 object_store_keeps_versions(s->objects) ? "true" : "false",
+                 object_store_has_versions(s->objects) ? "true" : "false",
                  object_store_has_folders(s->objects) ? "true" : "false");
         gs_reply_json(x);
 }

@@ -15,18 +15,18 @@
 #include "base/banned.h"
 
 /* What the session keeps for its end, beside the object's metadata. */
-static const char *const kept[] = {"ifGenerationMatch", "ifGenerationNotMatch",
-                                   "ifMetagenerationMatch", "ifMetagenerationNotMatch"};
+static const char *const conditions[] = {"ifGenerationMatch", "ifGenerationNotMatch",
+                                         "ifMetagenerationMatch", "ifMetagenerationNotMatch"};
 
-static int keep_conditions(struct request *x, struct object *o, const struct json *resource)
+static int record_conditions(struct request *x, struct object *o, const struct json *resource)
 {
         const char *crc = json_string(json_get(resource, "crc32c"), NULL);
         char name[64];
         int err = crc ? object_meta_add(o, ":crc32c", crc) : 0;
 
-        for (size_t i = 0; !err && i < sizeof kept / sizeof *kept; i++) {
-                const char *value = request_query(x, kept[i]);
-                snprintf(name, sizeof name, ":%s", kept[i]);
+        for (size_t i = 0; !err && i < sizeof conditions / sizeof *conditions; i++) {
+                const char *value = request_query(x, conditions[i]);
+                snprintf(name, sizeof name, ":%s", conditions[i]);
                 if (value)
                         err = object_meta_add(o, name, value);
         }
@@ -53,7 +53,7 @@ void gs_session_create(struct service *s, struct request *x)
         if (!err && gs_bad_encryption(x, o))
                 return;
         if (!err)
-                err = keep_conditions(x, o, resource);
+                err = record_conditions(x, o, resource);
         if (!err)
                 err = object_store_upload_create(s->objects, x->bucket, o, id);
         if (err) {
@@ -167,18 +167,20 @@ static int add_chunk(struct service *s, struct request *x, const struct object_s
         if (err || r->asks)
                 return err;
         uint64_t skip = f->size - r->first;
-        uint64_t keep = o->size > skip ? o->size - skip : 0;
+        uint64_t accepted = o->size > skip ? o->size - skip : 0;
         bool last = r->has_total && r->last + 1 == r->total;
         if (!last)
-                keep -= (f->size + keep) % GS_GRAIN < keep ? (f->size + keep) % GS_GRAIN : keep;
-        if (s->gs->resume_short && keep > s->gs->resume_short)
-                keep = s->gs->resume_short;
-        if (!keep)
+                accepted -= (f->size + accepted) % GS_GRAIN < accepted
+                                    ? (f->size + accepted) % GS_GRAIN
+                                    : accepted;
+        if (s->gs->resume_short && accepted > s->gs->resume_short)
+                accepted = s->gs->resume_short;
+        if (!accepted)
                 return 0;
-        err = object_append(part, o, skip, keep);
+        err = object_append(part, o, skip, accepted);
         if (!err)
                 err = object_store_upload_put(s->objects, up, f->parts + 1, part);
-        f->size += keep;
+        f->size += accepted;
         return err;
 }
 
@@ -188,8 +190,8 @@ static void take_conditions(const struct object *head, struct object_store_cond 
         char name[64];
 
         *cond = (struct object_store_cond){.has = 0};
-        for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-                snprintf(name, sizeof name, ":%s", kept[i]);
+        for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++) {
+                snprintf(name, sizeof name, ":%s", conditions[i]);
                 const char *value = object_meta(head, name);
                 if (!value)
                         continue;

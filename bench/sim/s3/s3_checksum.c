@@ -178,19 +178,19 @@ bool s3_bad_append_checksum(struct request *x, const struct object *o)
 
 /* --- CRC64NVME --- */
 
-static int keep(struct object *o, const char *text)
+static int record(struct object *o, const char *text)
 {
         return text ? object_meta_add(o, CRC64, text) : 0;
 }
 
 int s3_keep_crc64(const struct request *x, struct object *o)
 {
-        return keep(o, s3_in(x, S3_CRC64NVME));
+        return record(o, s3_in(x, S3_CRC64NVME));
 }
 
 int s3_copy_sums(const struct object *from, struct object *o)
 {
-        int err = keep(o, s3_crc64(from));
+        int err = record(o, s3_crc64(from));
 
         return err ? err : s3_copy_algorithm(from, o);
 }
@@ -216,7 +216,7 @@ int s3_set_crc64(struct object *o, uint64_t crc)
         char text[13];
 
         crc64nvme_base64(crc, text);
-        return keep(o, text);
+        return record(o, text);
 }
 
 int s3_append_sums(struct object *whole, const struct object *from, const struct object *o)

@@ -165,7 +165,7 @@ static bool was_made(struct request *x, const char *from)
         return x->status != 0;
 }
 
-static void keep_rename(const struct request *x, const char *from)
+static void record_rename(const struct request *x, const char *from)
 {
         const char *token = s3_in(x, "x-amz-client-token");
 
@@ -204,7 +204,7 @@ void s3_rename(struct service *s, struct request *x)
                 s3_fail(x, err);
                 return;
         }
-        keep_rename(x, from);
+        record_rename(x, from);
         s3_reply(x, 200);
 }
 

@@ -12,14 +12,14 @@
 #include "base/banned.h"
 
 /* The headers that are given back with the object, beside x-amz-meta-*; and Content-Encoding. */
-static const char *const kept[] = {
+static const char *const stored_headers[] = {
         "content-type",  "content-language", "content-disposition",
         "cache-control", "expires",          "x-goog-encryption-kms-key-name"};
 
-static bool is_kept(const char *name)
+static bool is_stored_header(const char *name)
 {
-        for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-                if (!strcasecmp(kept[i], name))
+        for (size_t i = 0; i < sizeof stored_headers / sizeof *stored_headers; i++)
+                if (!strcasecmp(stored_headers[i], name))
                         return true;
         return false;
 }
@@ -102,13 +102,13 @@ bool s3_bad_metadata(struct request *x, struct object *o)
         for (unsigned i = 0; !err && i < x->rq.nheaders; i++) {
                 const struct http_header *h = &x->rq.headers[i];
                 bool is_user = !strncasecmp(h->name, prefix, nprefix);
-                if (x->google && (is_user || is_kept(h->name)) && !is_ascii(h->value)) {
+                if (x->google && (is_user || is_stored_header(h->name)) && !is_ascii(h->value)) {
                         s3_error(x, "InvalidArgument");
                         return true;
                 }
                 if (is_user)
                         user += strlen(h->name) - nprefix + strlen(h->value);
-                if (is_user || is_kept(h->name))
+                if (is_user || is_stored_header(h->name))
                         err = object_meta_add_header(o, h->name, h->value);
                 else if (!strcasecmp(h->name, "content-encoding"))
                         err = add_encoding(o, h->value);

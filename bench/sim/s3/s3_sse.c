@@ -17,8 +17,8 @@
 
 enum { KEY_LEN = 32 };
 
-static const char *const kept[] = {SSE, SSE KMS_KEY, SSE "-bucket-key-enabled", SSE_C "algorithm",
-                                   SSE_MD5};
+static const char *const sse_headers[] = {SSE, SSE KMS_KEY, SSE "-bucket-key-enabled",
+                                          SSE_C "algorithm", SSE_MD5};
 
 static const char *key_header(const struct request *x, const char *prefix, const char *name)
 {
@@ -120,10 +120,10 @@ bool s3_bad_encryption(struct request *x, struct object *o)
         }
         if (bad_key(x, "x-amz-"))
                 return true;
-        for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-                const char *value = wanted(x, kept[i]);
-                object_meta_remove(o, kept[i]);
-                if (value && object_meta_add(o, kept[i], value)) {
+        for (size_t i = 0; i < sizeof sse_headers / sizeof *sse_headers; i++) {
+                const char *value = wanted(x, sse_headers[i]);
+                object_meta_remove(o, sse_headers[i]);
+                if (value && object_meta_add(o, sse_headers[i], value)) {
                         s3_error(x, "InternalError");
                         return true;
                 }
@@ -154,9 +154,9 @@ bool s3_key_is_missing(struct request *x, const struct object *o, bool of_source
 
 void s3_encryption_headers(struct request *x, const struct object *o)
 {
-        for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-                const char *value = object_meta(o, kept[i]);
+        for (size_t i = 0; i < sizeof sse_headers / sizeof *sse_headers; i++) {
+                const char *value = object_meta(o, sse_headers[i]);
                 if (value)
-                        s3_header(x, kept[i], value);
+                        s3_header(x, sse_headers[i], value);
         }
 }

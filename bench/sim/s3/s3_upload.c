@@ -190,7 +190,7 @@ static void reply_complete(struct request *x, const struct object *o)
         s3_reply_xml(x);
 }
 
-static int keep_algorithm(const struct complete *c)
+static int record_algorithm(const struct complete *c)
 {
         CLEANUP(object_unrefp) struct object *head = NULL;
         int err = object_store_upload_head(c->s->objects, &c->up, &head);
@@ -234,7 +234,7 @@ void s3_upload_complete(struct service *s, struct request *x)
         if (x->status)
                 return;
         if (!err)
-                err = keep_algorithm(&c);
+                err = record_algorithm(&c);
         if (!err && s3_is_express(x))
                 err = s3_sum_by_default(o);
         if (!err)

@@ -12,7 +12,7 @@
 /* "S3 Versioning isn't supported" in directory buckets (user guide, "Differences"). */
 bool s3_keeps_versions(const struct service *s, const struct request *x)
 {
-        return object_store_keeps_versions(s->objects) && !x->google && !s3_is_express(x);
+        return object_store_has_versions(s->objects) && !x->google && !s3_is_express(x);
 }
 
 void s3_version_id(char text[S3_VERSION_MAX], int64_t generation)

@@ -59,7 +59,7 @@ void blob_unref(struct blob *b)
         if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) > 1)
                 return;
         atomic_fetch_sub(&b->data->used, b->len);
-        if (!atomic_load(&b->data->keep)) {
+        if (!atomic_load(&b->data->leaves_files)) {
                 blob_path(b, path);
                 unlinkat(b->data->root, path, 0);
         }

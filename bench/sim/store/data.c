@@ -43,7 +43,7 @@ int data_open(const char *dir, struct data **out, char *why, size_t nwhy)
         clock_gettime(CLOCK_REALTIME, &now);
         atomic_init(&d->next_id, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
         atomic_init(&d->used, 0);
-        atomic_init(&d->keep, false);
+        atomic_init(&d->leaves_files, false);
         if (dir) {
                 if (mkdir(dir, 0777) && errno != EEXIST)
                         return say(why, nwhy, dir, "cannot be made", -errno,
@@ -72,9 +72,9 @@ void data_set_quota(struct data *d, uint64_t quota)
         d->quota = quota;
 }
 
-void data_keep_files(struct data *d)
+void data_leave_files(struct data *d)
 {
-        atomic_store(&d->keep, true);
+        atomic_store(&d->leaves_files, true);
 }
 
 void data_close(struct data *d)

@@ -32,7 +32,7 @@ int data_open(const char *dir, struct data **out, char *why, size_t nwhy);
  * What was there before does not count; null mode keeps none. */
 void data_set_quota(struct data *d, uint64_t quota);
 /* Blobs stay on disk from here on, whoever lets go of them; all must be let go before. */
-void data_keep_files(struct data *d);
+void data_leave_files(struct data *d);
 void data_close(struct data *d);
 bool data_is_null(const struct data *d);
 /* A number that no call before gave, in this run or another. */

@@ -11,7 +11,7 @@ struct data {
         int root;                           /* -1: null mode */
         atomic_uint_fast64_t next_id, used; /* used: bytes of the blobs that this run made */
         uint64_t quota;                     /* of these; 0: none */
-        atomic_bool keep;                   /* the server ends: files outlive their blobs */
+        atomic_bool leaves_files;           /* the server ends: files outlive their blobs */
 };
 
 #endif

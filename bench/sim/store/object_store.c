@@ -50,7 +50,7 @@ void object_store_close(struct object_store *v)
 {
         if (!v)
                 return;
-        data_keep_files(v->data);
+        data_leave_files(v->data);
         for (struct bucket *b = v->buckets; b;) {
                 struct bucket *next = b->next;
                 bucket_free(b);
@@ -246,7 +246,7 @@ int object_store_replace_locked(struct object_store *v, struct bucket *b, struct
                         object_unref(now);
         }
         if (!err)
-                version_keep_locked(v, b, *old, o->generation);
+                version_archive_locked(v, b, *old, o->generation);
         return err;
 }
 
@@ -293,7 +293,7 @@ struct object *object_store_take_locked(struct object_store *v, struct bucket *b
                 data_index_path(b->name, key, path);
                 data_remove(v->data, path);
         }
-        version_keep_locked(v, b, old, 0);
+        version_archive_locked(v, b, old, 0);
         return old;
 }
 

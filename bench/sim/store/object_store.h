@@ -62,11 +62,11 @@ int object_store_delete(struct object_store *v, const char *bucket, const char *
 int object_store_update(struct object_store *v, const char *bucket, struct object *o,
                         const struct object_store_cond *cond);
 /* Replaces `to` by what is under `from`, which is gone then, at once. *out: the new version; with
- * keep it is the same one under another name. */
+ * same_version it is the same one under another name. */
 struct object_store_move {
         const char *from, *to;
         const struct object_store_cond *from_cond, *to_cond;
-        bool keep;
+        bool same_version;
 };
 int object_store_move(struct object_store *v, const char *bucket, const struct object_store_move *m,
                       struct object **out);
@@ -79,8 +79,8 @@ void object_store_pace_names(struct object_store *v, uint64_t pause_ns);
 void object_store_use_content_etags(struct object_store *v);
 
 /* From here on, versions that are replaced or deleted stay readable until the server ends. */
-void object_store_keep_versions(struct object_store *v);
-bool object_store_keeps_versions(const struct object_store *v);
+void object_store_enable_versions(struct object_store *v);
+bool object_store_has_versions(const struct object_store *v);
 /* The version with that generation, present or kept, referenced. */
 int object_store_get_version(struct object_store *v, const char *bucket, const char *key,
                              int64_t generation, struct object **out);

@@ -58,8 +58,8 @@ struct object *object_store_take_locked(struct object_store *v, struct bucket *b
 
 /* object_store_version.c: keeps `old` (NULL: nothing) where that is asked for, unless its
  * generation is the one that takes its place. Without memory it is let go of. */
-void version_keep_locked(struct object_store *v, struct bucket *b, const struct object *old,
-                         int64_t generation) REQUIRES(&v->mtx);
+void version_archive_locked(struct object_store *v, struct bucket *b, const struct object *old,
+                            int64_t generation) REQUIRES(&v->mtx);
 /* -EBUSY for a present version (NULL: none) that is too young to be replaced by o. */
 int version_pace(const struct object_store *v, const struct object *now, const struct object *o);
 /* object_store_folder.c: the folders above a key; nothing where the bucket has none. */

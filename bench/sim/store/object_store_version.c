@@ -33,28 +33,28 @@ void object_store_use_content_etags(struct object_store *v)
         v->content_etags = true;
 }
 
-void object_store_keep_versions(struct object_store *v)
+void object_store_enable_versions(struct object_store *v)
 {
         v->versions = true;
 }
 
-bool object_store_keeps_versions(const struct object_store *v)
+bool object_store_has_versions(const struct object_store *v)
 {
         return v->versions;
 }
 
-void version_keep_locked(struct object_store *v, struct bucket *b, const struct object *old,
-                         int64_t generation) REQUIRES(&v->mtx)
+void version_archive_locked(struct object_store *v, struct bucket *b, const struct object *old,
+                            int64_t generation) REQUIRES(&v->mtx)
 {
         CLEANUP(buf_release) struct buf key = BUF_INIT;
-        CLEANUP(object_unrefp) struct object *kept = NULL, *before = NULL;
+        CLEANUP(object_unrefp) struct object *archived = NULL, *before = NULL;
 
         if (!v->versions || !old || old->generation == generation ||
             old_key(&key, old->key, old->generation))
                 return;
-        kept = object_clone(old, key.p);
-        if (kept && !index_put(&b->old, kept, &before))
-                kept = NULL;
+        archived = object_clone(old, key.p);
+        if (archived && !index_put(&b->old, archived, &before))
+                archived = NULL;
 }
 
 int object_store_get_version(struct object_store *v, const char *bucket, const char *key,
@@ -137,7 +137,7 @@ int object_store_move(struct object_store *v, const char *bucket, const struct o
         o = object_clone(source, m->to);
         if (!o)
                 return -ENOMEM;
-        if (!m->keep)
+        if (!m->same_version)
                 object_store_stamp(v, o, 0);
         err = object_store_stage(v, o, tmp);
         if (err)

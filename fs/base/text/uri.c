@@ -13,14 +13,14 @@ static bool is_unreserved(unsigned char c)
                c == '-' || c == '.' || c == '_' || c == '~';
 }
 
-int uri_encode(struct buf *b, const char *text, bool keep_slash)
+int uri_encode(struct buf *b, const char *text, bool plain_slash)
 {
         static const char digits[] = "0123456789ABCDEF";
 
         for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
                 const char escape[3] = {'%', digits[*s >> 4], digits[*s & 15]};
                 int err;
-                if (is_unreserved(*s) || (*s == '/' && keep_slash))
+                if (is_unreserved(*s) || (*s == '/' && plain_slash))
                         err = buf_addc(b, (char)*s);
                 else
                         err = buf_add(b, escape, sizeof escape);

@@ -16,9 +16,9 @@ struct uri_pair {
         const char *name, *value; /* value is never NULL */
 };
 
-/* Appends `text` encoded; keep_slash leaves '/' as it is, as in the path of an object. 0 or
+/* Appends `text` encoded; plain_slash leaves '/' as it is, as in the path of an object. 0 or
  * -ENOMEM. */
-int uri_encode(struct buf *b, const char *text, bool keep_slash);
+int uri_encode(struct buf *b, const char *text, bool plain_slash);
 
 /* Appends "name=value&..." in the order given, "" for none. 0 or -ENOMEM. */
 int uri_encode_query(struct buf *b, const struct uri_pair *v, size_t n);

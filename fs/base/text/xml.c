@@ -198,11 +198,11 @@ size_t xml_mend(char *p, size_t n)
                         at++;
                         continue;
                 }
-                size_t keep = (size_t)(at - from);
+                size_t before = (size_t)(at - from);
                 to = to ? to : from;
-                memmove(to, from, keep);
-                memcpy(to + keep, "\xef\xbf\xbd", 3);
-                to += keep + 3;
+                memmove(to, from, before);
+                memcpy(to + before, "\xef\xbf\xbd", 3);
+                to += before + 3;
                 from = at = at + skip;
         }
         if (!to)

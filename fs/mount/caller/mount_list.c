@@ -37,7 +37,7 @@ struct lists {
 
 struct mount_list {
         dev_t dev;
-        struct lists *kept; /* NULL while a thread uses them, which the kernel may hold up: others
+        struct lists *lists; /* NULL while a thread uses them, which the kernel may hold up: others
                                read the list of the process instead */
 };
 
@@ -47,13 +47,13 @@ struct mount_list *mount_list_new(dev_t dev)
         if (!l)
                 return NULL;
         l->dev = dev;
-        l->kept = calloc(1, sizeof *l->kept);
-        if (!l->kept) {
+        l->lists = calloc(1, sizeof *l->lists);
+        if (!l->lists) {
                 free(l);
                 return NULL;
         }
         for (int i = 0; i < LISTS; i++)
-                l->kept->v[i] =
+                l->lists->v[i] =
                         (struct list){.path = paths[i], .fd = open(paths[i], O_RDONLY | O_CLOEXEC)};
         return l;
 }
@@ -63,10 +63,10 @@ void mount_list_free(struct mount_list *l)
         if (!l)
                 return;
         for (int i = 0; i < LISTS; i++) {
-                closep(&l->kept->v[i].fd);
-                free(l->kept->v[i].v);
+                closep(&l->lists->v[i].fd);
+                free(l->lists->v[i].v);
         }
-        free(l->kept);
+        free(l->lists);
         free(l);
 }
 
@@ -140,14 +140,14 @@ static bool look_up(const struct list *list, unsigned long id, bool *matches)
 
 bool mount_list_has(struct mount_list *l, pid_t pid, unsigned long id)
 {
-        struct lists *kept = __atomic_exchange_n(&l->kept, NULL, __ATOMIC_ACQ_REL);
+        struct lists *lists = __atomic_exchange_n(&l->lists, NULL, __ATOMIC_ACQ_REL);
         bool known = false, matches = false;
 
-        for (int i = 0; kept && i < LISTS && !known; i++) {
-                refresh(&kept->v[i], l->dev);
-                known = look_up(&kept->v[i], id, &matches);
+        for (int i = 0; lists && i < LISTS && !known; i++) {
+                refresh(&lists->v[i], l->dev);
+                known = look_up(&lists->v[i], id, &matches);
         }
-        if (kept)
-                __atomic_store_n(&l->kept, kept, __ATOMIC_RELEASE);
+        if (lists)
+                __atomic_store_n(&l->lists, lists, __ATOMIC_RELEASE);
         return known ? matches : has_read(pid, id, l->dev);
 }

@@ -198,14 +198,14 @@ static void add_mount(const struct mount *m, bool ends, struct buf *out)
 
 static void add_last_lines(struct buf *out)
 {
-        CLEANUP(freep) struct log_kept *kept = calloc(LOG_KEPT, sizeof *kept);
-        size_t n = kept ? log_last(kept) : 0;
+        CLEANUP(freep) struct log_line *recent = calloc(LOG_RECENT, sizeof *recent);
+        size_t n = recent ? log_last(recent) : 0;
 
         for (size_t i = 0; i < n; i++) {
-                int64_t age = (now_ns(CLOCK_REALTIME) - kept[i].time_ns) / 1000000;
+                int64_t age = (now_ns(CLOCK_REALTIME) - recent[i].time_ns) / 1000000;
                 buf_addf(out, "log\t%" PRId64 "\t%s\t", age > 0 ? age : 0,
-                         kept[i].level == LOG_LEVEL_ERROR ? "error" : "warning");
-                control_add_printable(out, kept[i].text);
+                         recent[i].level == LOG_LEVEL_ERROR ? "error" : "warning");
+                control_add_printable(out, recent[i].text);
                 buf_addc(out, '\n');
         }
 }

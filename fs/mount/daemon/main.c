@@ -225,7 +225,7 @@ static int load_again(const struct command *c, const char *list, struct params *
         int err = list ? reload_copy(now, p, why, WHY_MAX) : load_params(c, p, why);
         if (!err)
                 err = list ? params_set_list(p, list, why, WHY_MAX)
-                           : reload_keep(now, c->set, p, why, WHY_MAX);
+                           : reload_carry_over(now, c->set, p, why, WHY_MAX);
         return err || anchor_paths(p, c->cwd) || check_paths(c, p, why) ? -1 : 0;
 }
 

@@ -24,7 +24,7 @@
 
 /* Of each file, what was sent first stays in memory: most files are smaller, and in those that are
  * not, a header may be written last. */
-enum { KEEP_MOST = 32 << 20 };
+enum { RESIDENT_MOST = 32 << 20 };
 
 /* A buffer of each thread is no file's. */
 static size_t pool_cap(const struct params *p)
@@ -71,7 +71,7 @@ int mount_init(struct mount *m, struct store *store)
                 .reader = &m->reader_env,
                 .tally = &m->tally,
                 .left = &m->left_uploads,
-                .resident = p->memory / 16 < KEEP_MOST ? p->memory / 16 : KEEP_MOST,
+                .resident = p->memory / 16 < RESIDENT_MOST ? p->memory / 16 : RESIDENT_MOST,
                 .owner = m,
                 .lock = node_writer_lock,
                 .unlock = node_writer_unlock,

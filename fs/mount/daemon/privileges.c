@@ -25,7 +25,7 @@ void privileges_hide(void)
 /* To mount and unmount; to see in /proc who has a file open; to open the log, the spill file and
  * the files of credentials in directories of others, also when that is long after the mount began;
  * and to serve metrics at a port below 1024. */
-static bool is_kept(int cap)
+static bool is_needed(int cap)
 {
         return cap == CAP_SYS_ADMIN || cap == CAP_SYS_PTRACE || cap == CAP_DAC_OVERRIDE ||
                cap == CAP_DAC_READ_SEARCH || cap == CAP_NET_BIND_SERVICE;
@@ -39,16 +39,16 @@ static bool has(const struct __user_cap_data_struct *caps, int cap)
 /* Without CAP_SYS_PTRACE, which containers mostly lack, the kernel lets a process see the signals
  * and descriptors of another only if that has no capability which it lacks itself (ptrace(2),
  * "Ptrace access mode checking"): then all are kept. */
-static void keep_capabilities(void)
+static void drop_other_capabilities(void)
 {
         struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
         struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3] = {{0}};
-        uint32_t kept[_LINUX_CAPABILITY_U32S_3] = {0};
+        uint32_t needed[_LINUX_CAPABILITY_U32S_3] = {0};
 
         /* First what programs could get that are run from here: that needs CAP_SETPCAP. */
         for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++) {
-                if (is_kept(cap))
-                        kept[cap / 32] |= 1U << cap % 32;
+                if (is_needed(cap))
+                        needed[cap / 32] |= 1U << cap % 32;
                 else
                         prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
         }
@@ -56,8 +56,8 @@ static void keep_capabilities(void)
                 return;
         bool sees = has(caps, CAP_SYS_PTRACE);
         for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
-                caps[i].effective &= sees ? kept[i] : UINT32_MAX;
-                caps[i].permitted &= sees ? kept[i] : UINT32_MAX;
+                caps[i].effective &= sees ? needed[i] : UINT32_MAX;
+                caps[i].permitted &= sees ? needed[i] : UINT32_MAX;
                 caps[i].inheritable = 0; /* and what is ambient with it */
         }
         syscall(SYS_capset, &head, caps);
@@ -68,7 +68,7 @@ void privileges_drop(bool unmounts)
 {
         if (geteuid() && unmounts)
                 return;
-        keep_capabilities();
+        drop_other_capabilities();
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 

@@ -84,13 +84,13 @@ unsigned reload_named(const char *list)
         return named;
 }
 
-int reload_keep(const struct params *now, unsigned kept, struct params *fresh, char *why,
-                size_t nwhy)
+int reload_carry_over(const struct params *now, unsigned given, struct params *fresh, char *why,
+                      size_t nwhy)
 {
         int err = 0;
 
         for (size_t i = 0; !err && i < param_count; i++)
-                if (bit_of(i) & kept)
+                if (bit_of(i) & given)
                         err = copy(now, i, fresh, why, nwhy);
         return err;
 }

@@ -30,8 +30,8 @@ unsigned reload_named(const char *list);
 /* All of `now` in `fresh`, which has the defaults: 0, or a negative errno with `why`. */
 int reload_copy(const struct params *now, struct params *fresh, char *why, size_t nwhy);
 /* Options of these bits are those of `now` in `fresh`, too: 0, or a negative errno with `why`. */
-int reload_keep(const struct params *now, unsigned kept, struct params *fresh, char *why,
-                size_t nwhy);
+int reload_carry_over(const struct params *now, unsigned given, struct params *fresh, char *why,
+                      size_t nwhy);
 
 /* Makes what differs in `fresh` so in the mount, whose `options` are locked, opens the log anew and
  * asks for credentials. When an option differs that needs another mount, or anything fails, nothing

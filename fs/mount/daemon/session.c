@@ -142,7 +142,7 @@ static int add_options(const struct mount *m, struct fuse_args *args)
 /* What libfuse says goes to the log; while mounting it explains a failure. */
 static char last_words[200] = "no reason given";
 
-static void keep_last_words(enum fuse_log_level level, const char *fmt, va_list ap)
+static void save_message(enum fuse_log_level level, const char *fmt, va_list ap)
 {
         char text[sizeof last_words];
         vsnprintf(text, sizeof text, fmt, ap);
@@ -156,8 +156,8 @@ static void keep_last_words(enum fuse_log_level level, const char *fmt, va_list 
 static void read_last_words(int fd)
 {
         char text[sizeof last_words] = "";
-        off_t size = lseek(fd, 0, SEEK_END), keep = (off_t)sizeof text - 1;
-        ssize_t n = pread(fd, text, (size_t)keep, size > keep ? size - keep : 0);
+        off_t size = lseek(fd, 0, SEEK_END), room = (off_t)sizeof text - 1;
+        ssize_t n = pread(fd, text, (size_t)room, size > room ? size - room : 0);
 
         while (n > 0 && text[n - 1] == '\n')
                 text[--n] = 0;
@@ -243,7 +243,7 @@ int session_new(struct mount *m, struct session **out, char *why, size_t nwhy)
         s->m = m;
         s->wake[0] = s->wake[1] = -1;
         s->fuse = fuse_session_new(&args, &ops, sizeof ops, m);
-        fuse_set_log_func(keep_last_words);
+        fuse_set_log_func(save_message);
         if (!s->fuse || mount_listening(s)) {
                 snprintf(why, nwhy, "%s cannot be mounted: %s: %s", m->mountpoint, last_words,
                          mount_remedy());

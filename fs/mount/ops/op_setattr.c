@@ -138,7 +138,7 @@ static bool set_if(int64_t *to, unsigned *set, unsigned bit, int64_t value)
 }
 
 /* A time that is not set follows another one: the one that is left alone becomes its own. */
-static void keep_other_time(const struct setattr *s, struct attr *a, const struct stat *shown)
+static void fill_other_time(const struct setattr *s, struct attr *a, const struct stat *shown)
 {
         if (!(s->which & FUSE_SET_ATTR_ATIME))
                 set_if(&a->atime_ns, &a->set, ATTR_ATIME, ns_of(&shown->st_atim));
@@ -172,7 +172,7 @@ static int apply_setattr(struct op_edit *e, struct attr *a)
                 differs |= a->gid != shown.st_gid;
         }
         if (s->which & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME))
-                keep_other_time(s, a, &shown);
+                fill_other_time(s, a, &shown);
         if (s->which & FUSE_SET_ATTR_MTIME) {
                 bool to_now = s->which & FUSE_SET_ATTR_MTIME_NOW;
                 differs |= set_if(&a->mtime_ns, &a->set, ATTR_MTIME,

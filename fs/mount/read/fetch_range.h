@@ -27,12 +27,12 @@ struct fetch_range {
         unsigned turn;                /* the reader's, when it was requested */
         uint32_t crc;                 /* of all bytes; known when it flies no more */
         struct fetch_range *deferred; /* the next one, see reader_moving() */
-        bool hold;     /* the whole object: nothing is read before the store's checksum agreed */
-        bool flying;   /* its last byte is not read yet */
-        bool admitted; /* crc is in the reader's chain */
-        bool keep;     /* who read it last has no page cache that keeps the bytes */
-        bool cached;   /* among the ranges that stay, no more in the list */
-        bool dead;     /* out of the list; its request stops at the next byte */
+        bool hold;      /* the whole object: nothing is read before the store's checksum agreed */
+        bool flying;    /* its last byte is not read yet */
+        bool admitted;  /* crc is in the reader's chain */
+        bool cacheable; /* who read it last has no page cache that keeps the bytes */
+        bool cached;    /* among the ranges that stay, no more in the list */
+        bool dead;      /* out of the list; its request stops at the next byte */
         int err;
 };
 

@@ -35,7 +35,7 @@ enum { READ_IOV_MAX = 8 };
 struct read_op {
         uint64_t off;
         size_t len;
-        bool keep; /* no page cache gets the bytes: they stay for who reads them next */
+        bool cacheable; /* no page cache gets the bytes: they stay for who reads them next */
         /* Runs once, on any thread, maybe before reader_read() returns. On err 0 the bytes are in
          * iov, fewer than len only at the end of the file, valid until done() returns; done() must
          * not read again. */

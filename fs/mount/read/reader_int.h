@@ -38,7 +38,7 @@ struct reader {
 /* A read that is ready: where its bytes are, and the ranges that must stay meanwhile. */
 struct reply {
         int err;
-        bool keep; /* as the read's */
+        bool cacheable; /* as the read's */
         int niov;
         struct iovec iov[READ_IOV_MAX];
         int nranges;

@@ -109,14 +109,14 @@ enum op_state reader_look_locked(struct reader *r, const struct read_op *op, str
 }
 
 /* Once the page cache has all of a range it is not needed again, cached or not. */
-static void consume_locked(struct reader *r, struct fetch_range *g, uint64_t n, bool keep)
+static void consume_locked(struct reader *r, struct fetch_range *g, uint64_t n, bool cacheable)
         REQUIRES(&r->mtx)
 {
         if (g->cached)
                 cached_ranges_touch(&r->locked.cached, g);
-        if (g->cached && keep)
+        if (g->cached && cacheable)
                 return;
-        g->keep = keep;
+        g->cacheable = cacheable;
         g->consumed += n;
         if (g->consumed >= g->len && !g->dead && !g->flying)
                 reader_finish_range_locked(r, g);
@@ -124,7 +124,7 @@ static void consume_locked(struct reader *r, struct fetch_range *g, uint64_t n, 
 
 void reader_finish_range_locked(struct reader *r, struct fetch_range *g) REQUIRES(&r->mtx)
 {
-        if (g->keep && !g->cached && reader_cache_locked(r, g))
+        if (g->cacheable && !g->cached && reader_cache_locked(r, g))
                 take_out_locked(r, g);
         else
                 reader_drop_range_locked(r, g);
@@ -143,7 +143,7 @@ static void copy_locked(struct reader *r, const struct read_op *op, struct reply
         for (size_t done = 0; done < op->len;) {
                 struct fetch_range *g = reader_find_range_locked(r, op->off + done);
                 size_t k = fetch_range_get(g, op->off + done, rep->copy + done, op->len - done);
-                consume_locked(r, g, k, op->keep);
+                consume_locked(r, g, k, op->cacheable);
                 done += k;
         }
         rep->iov[0] = (struct iovec){rep->copy, op->len};
@@ -186,7 +186,7 @@ static void pin_locked(struct reader *r, struct reply *rep) REQUIRES(&r->mtx)
         for (int i = 0; i < rep->nranges; i++)
                 rep->from[i].range->refs++;
         for (int i = 0; i < rep->nranges; i++)
-                consume_locked(r, rep->from[i].range, rep->from[i].len, rep->keep);
+                consume_locked(r, rep->from[i].range, rep->from[i].len, rep->cacheable);
 }
 
 static void unpin_locked(struct reader *r, struct reply *rep) REQUIRES(&r->mtx)
@@ -223,7 +223,7 @@ static struct read_op *take_ready_locked(struct reader *r, struct reply *rep) RE
                                 copy_locked(r, op, rep);
                 }
                 *pp = op->next;
-                rep->keep = op->keep;
+                rep->cacheable = op->cacheable;
                 pin_locked(r, rep);
                 return op;
         }

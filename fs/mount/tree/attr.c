@@ -178,7 +178,7 @@ static int add_foreign(const struct attr *a, struct store_meta *m)
         for (size_t i = 0; !err && a->more && i < a->more->n; i++) {
                 const struct attr_pair *p = &a->more->v[i];
                 if (p->foreign && !is_outdated(a, p->name))
-                        err = store_meta_keep(m, p->name, p->value);
+                        err = store_meta_as_sent(m, p->name, p->value);
         }
         return err;
 }

@@ -143,16 +143,16 @@ static bool shadowed_locked(struct listing *l, const char *name) REQUIRES(&l->mt
 {
         struct buf *above = &l->locked.above;
         bool same = false;
-        size_t keep = 0;
+        size_t shared = 0;
 
-        while (keep < above->len) {
-                const char *file = above->p + keep;
+        while (shared < above->len) {
+                const char *file = above->p + shared;
                 if (strncmp(name, file, strlen(file)))
                         break;
                 same = !strcmp(name, file);
-                keep += strlen(file) + 1;
+                shared += strlen(file) + 1;
         }
-        above->len = keep;
+        above->len = shared;
         return same;
 }
 

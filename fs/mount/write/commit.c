@@ -625,8 +625,8 @@ bool wfile_has_failed_locked(const struct wfile *f, const struct wfile_user *u) 
                 return u;
         unsigned since = f->locked.epoch - u->epoch;
         return u->wrote && since &&
-               (since > FAILED_KEPT ||
-                f->locked.failed_after[u->epoch % FAILED_KEPT] == u->published);
+               (since > FAILED_MOST ||
+                f->locked.failed_after[u->epoch % FAILED_MOST] == u->published);
 }
 
 /* The callers of a failed version are told, and the file is the version before it again. What is
@@ -646,7 +646,7 @@ static void fail_advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&
         free(TAKE_PTR(f->locked.upload.key));
         f->locked.last_err = err;
         f->locked.err = 0;
-        f->locked.failed_after[f->locked.epoch++ % FAILED_KEPT] = f->locked.published;
+        f->locked.failed_after[f->locked.epoch++ % FAILED_MOST] = f->locked.published;
         f->locked.lost += f->locked.mapped;
         f->locked.dirty = f->locked.if_absent = f->locked.anyones = f->locked.mapped = false;
         wfile_reset_locked(f, out, f->locked.base.object.size, false);

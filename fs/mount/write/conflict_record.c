@@ -22,7 +22,7 @@
  * go first, then the record that names them. */
 struct recording {
         struct upload_request *of;
-        struct recovery_record kept;
+        struct recovery_record record;
         char id[RECOVERY_ID_MAX];
         char *text; /* of the record, borrowed by its put */
 };
@@ -31,7 +31,7 @@ static void recording_free(struct recording *k)
 {
         if (!k)
                 return;
-        recovery_record_release(&k->kept);
+        recovery_record_release(&k->record);
         free(k->text);
         free(k);
 }
@@ -45,10 +45,10 @@ static void recording_freep(struct recording **k)
 static void recorded(struct recording *k, int err)
 {
         struct upload_request *t = k->of;
-        const char *base = k->kept.base ? k->kept.base : "none", *to = k->kept.key;
+        const char *base = k->record.base ? k->record.base : "none", *to = k->record.key;
         bool renamed = strcmp(t->key, to) != 0;
 
-        if (!err && !k->kept.base)
+        if (!err && !k->record.base)
                 log_error_of(
                         LOG_ABOUT(.operation = "publish", .file = to,
                                   .remedy = "ckptctl recover publishes or discards it"),
@@ -83,7 +83,7 @@ static int put_record(struct recording *k)
 {
         CLEANUP(freep) char *key = NULL;
 
-        k->text = recovery_record_print(&k->kept);
+        k->text = recovery_record_print(&k->record);
         if (!k->text || asprintf(&key, RECOVERY_PREFIX "%s", k->id) < 0)
                 return -ENOMEM;
         struct store_body body = store_body_mem(k->text, strlen(k->text));
@@ -168,7 +168,7 @@ int conflict_record(struct upload_request *t)
                 return -ESTALE;
         k->of = t;
         recovery_record_id(k->id);
-        if (describe(&k->kept, t) || (t->kind == REQUEST_COMPLETE ? put_record(k) : put_bytes(k)))
+        if (describe(&k->record, t) || (t->kind == REQUEST_COMPLETE ? put_record(k) : put_bytes(k)))
                 return -ESTALE;
         (void)TAKE_PTR(k); /* the request's now */
         return 0;

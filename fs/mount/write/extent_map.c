@@ -322,7 +322,7 @@ void extent_map_drop(struct extent_map *x, uint64_t from, uint64_t to)
 {
         if (from >= to || !x->n)
                 return;
-        size_t i = find_block(x, from / BLOCK), keep = i;
+        size_t i = find_block(x, from / BLOCK), put = i;
         size_t stop = i;
         for (; stop < x->n && x->v[stop]->no * BLOCK < to; stop++) {
                 struct block *b = x->v[stop];
@@ -336,10 +336,10 @@ void extent_map_drop(struct extent_map *x, uint64_t from, uint64_t to)
                 if (whole || !b->n)
                         block_free(x, b);
                 else
-                        x->v[keep++] = b;
+                        x->v[put++] = b;
         }
-        memmove(x->v + keep, x->v + stop, (x->n - stop) * sizeof(struct block *));
-        x->n -= stop - keep;
+        memmove(x->v + put, x->v + stop, (x->n - stop) * sizeof(struct block *));
+        x->n -= stop - put;
 }
 
 /* --- what is held --- */

@@ -46,20 +46,20 @@ void left_uploads_add(struct left_uploads *l, struct store_upload *up, const cha
 {
         bool stops = err == -ESHUTDOWN || err == -ECANCELED; /* nothing is sent any more */
         struct left_upload *x = stops ? NULL : calloc(1, sizeof *x);
-        bool kept = false;
+        bool listed = false;
 
         if (x && (x->key = strdup(key))) {
                 x->l = l;
                 x->up = up;
                 x->tries = 1;
                 mutex_lock(&l->mtx);
-                kept = l->locked.n < LEFT_MOST;
-                l->locked.n += kept;
-                if (kept)
+                listed = l->locked.n < LEFT_MOST;
+                l->locked.n += listed;
+                if (listed)
                         list_add(&l->locked.list, &x->item);
                 mutex_unlock(&l->mtx);
         }
-        if (kept) {
+        if (listed) {
                 log_warn_of(LOG_ABOUT(.operation = "publish", .file = key,
                                       .remedy = "'ckptctl uploads' lists it, should it stay"),
                             "%s: its unfinished upload could not be aborted: tried again once a "

@@ -166,8 +166,8 @@ void upload_part_reopen(struct upload_part *s)
 static void send_part_locked(struct wfile *f, struct outcome *out, struct upload_part *s)
         REQUIRES(&f->mtx)
 {
-        bool keep = f->locked.read_too || f->locked.rewritten ||
-                    f->locked.parts.kept + s->len <= f->env->resident;
+        bool resident = f->locked.read_too || f->locked.rewritten ||
+                        f->locked.parts.resident + s->len <= f->env->resident;
         struct upload_request *t = upload_request_new_locked(f, out, REQUEST_PART);
         if (!t)
                 return;
@@ -182,11 +182,11 @@ static void send_part_locked(struct wfile *f, struct outcome *out, struct upload
         t->part->queued = true;
         pool_queued(f->env->pool, s->len);
         s->state = UPLOAD_PART_FLYING;
-        if (keep)
-                f->locked.parts.kept += s->len;
+        if (resident)
+                f->locked.parts.resident += s->len;
         else
                 extent_map_drop(&f->locked.data, s->off, s->off + s->len);
-        s->dropped = !keep;
+        s->dropped = !resident;
         if (f->locked.upload.state == UPLOAD_NONE)
                 upload_request_create_locked(f, out);
 }
@@ -307,11 +307,11 @@ void upload_part_sent(struct upload_parts *p, unsigned no)
                         p->v[i].state = UPLOAD_PART_SENT;
 }
 
-static void forget_kept_locked(struct wfile *f, const struct upload_part *s) REQUIRES(&f->mtx)
+static void forget_resident_locked(struct wfile *f, const struct upload_part *s) REQUIRES(&f->mtx)
 {
         if (s->state != UPLOAD_PART_FILLING && !s->dropped)
-                f->locked.parts.kept -=
-                        f->locked.parts.kept < s->len ? f->locked.parts.kept : s->len;
+                f->locked.parts.resident -=
+                        f->locked.parts.resident < s->len ? f->locked.parts.resident : s->len;
 }
 
 /* Forgets what was decided about bytes behind `size`. A part that was sent early, and short, may
@@ -348,7 +348,7 @@ int upload_parts_cut_locked(struct wfile *f, uint64_t size) REQUIRES(&f->mtx)
                 struct upload_part *s = &f->locked.parts.v[k];
                 if (s->state == UPLOAD_PART_SENT)
                         store_upload_drop(f->locked.upload.handle, s->no);
-                forget_kept_locked(f, s);
+                forget_resident_locked(f, s);
         }
         if (i < f->locked.parts.n && f->locked.parts.v[i].off < size) {
                 struct upload_part *s = &f->locked.parts.v[i++];
@@ -383,7 +383,7 @@ size_t upload_parts_drop_locked(struct wfile *f) REQUIRES(&f->mtx)
                 struct upload_part *s = &f->locked.parts.v[i];
                 if (s->state == UPLOAD_PART_FILLING || s->dropped || s->changed)
                         continue;
-                forget_kept_locked(f, s);
+                forget_resident_locked(f, s);
                 extent_map_drop(&f->locked.data, s->off, s->off + s->len);
                 s->dropped = true;
                 n += (size_t)s->len;
@@ -394,7 +394,7 @@ size_t upload_parts_drop_locked(struct wfile *f) REQUIRES(&f->mtx)
 void upload_parts_reset(struct upload_parts *p)
 {
         p->n = p->nanchors = 0;
-        p->kept = 0;
+        p->resident = 0;
         p->run = (struct plan_run){0};
 }
 

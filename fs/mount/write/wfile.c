@@ -17,7 +17,7 @@
 #include "base/banned.h"
 
 /* Keeping a buffer for less than this wastes more memory than a copy costs. */
-enum { KEEP_MIN = POOL_BUF_SIZE / 4 * 3 };
+enum { OWN_MIN = POOL_BUF_SIZE / 4 * 3 };
 
 void wfile_tally_init(struct wfile_tally *t)
 {
@@ -125,11 +125,11 @@ void wfile_clear_locked(struct wfile *f) REQUIRES(&f->mtx)
         upload_parts_reset(&f->locked.parts);
 }
 
-void wfile_reset_locked(struct wfile *f, struct outcome *out, uint64_t size, bool keep)
+void wfile_reset_locked(struct wfile *f, struct outcome *out, uint64_t size, bool data_stays)
         REQUIRES(&f->mtx)
 {
         forget_origin_locked(f, out);
-        if (!keep)
+        if (!data_stays)
                 extent_map_clear(&f->locked.data);
         upload_parts_reset(&f->locked.parts);
         f->locked.parts.plan = f->env->plan;
@@ -250,7 +250,7 @@ static ssize_t write_locked(struct wfile *f, struct outcome *out, struct wfile_u
                             uint64_t pos, const unsigned char *p, size_t n, struct pool_buf *whole)
         REQUIRES(&f->mtx)
 {
-        struct pool_buf *keep = whole && n >= KEEP_MIN ? whole : NULL;
+        struct pool_buf *own = whole && n >= OWN_MIN ? whole : NULL;
         int err = note_refusal_locked(f, upload_parts_check(&f->locked.parts, pos, pos + n));
         ssize_t done = 0;
 
@@ -261,7 +261,7 @@ static ssize_t write_locked(struct wfile *f, struct outcome *out, struct wfile_u
                 if (err)
                         break;
                 size_t k = end - pos < n ? (size_t)(end - pos) : n;
-                err = extent_map_put(&f->locked.data, pos, p, k, keep, &fresh);
+                err = extent_map_put(&f->locked.data, pos, p, k, own, &fresh);
                 if (err)
                         break;
                 wfile_note_change_locked(f, u);

@@ -68,7 +68,7 @@ struct upload_parts {
         struct plan_run run;   /* written last, without a break; while there is no anchor */
         struct upload_part *v; /* in order */
         size_t n, max;
-        uint64_t kept; /* bytes of those that were sent and stay */
+        uint64_t resident; /* bytes of those that were sent and stay */
 };
 
 /* From SENDING on. */
@@ -164,7 +164,7 @@ struct recent {
 };
 
 /* Of so many versions that failed it is known who had written to them; of older ones, all had. */
-enum { FAILED_KEPT = 8 };
+enum { FAILED_MOST = 8 };
 
 struct wfile {
         atomic_uint refs;
@@ -191,7 +191,7 @@ struct wfile {
                 int last_err;            /* of the version that failed last */
                 unsigned epoch;          /* counts those that failed, */
                 unsigned published;      /* and those that did not */
-                unsigned failed_after[FAILED_KEPT]; /* epoch % FAILED_KEPT: how many were published
+                unsigned failed_after[FAILED_MOST]; /* epoch % FAILED_MOST: how many were published
                                                        before the one that failed then */
                 bool anyones;  /* something of this one was written by no handle, */
                 bool mapped;   /* and by a mapping */
@@ -277,9 +277,9 @@ int64_t wfile_now_ns(void);
 void wfile_note_change_locked(struct wfile *f, struct wfile_user *u) REQUIRES(&f->mtx);
 /* Forgets what is here, and the parts. */
 void wfile_clear_locked(struct wfile *f) REQUIRES(&f->mtx);
-/* The file is `size` bytes of the version that it began with, and nothing is written; `keep`: what
- * is here is bytes of that. */
-void wfile_reset_locked(struct wfile *f, struct outcome *out, uint64_t size, bool keep)
+/* The file is `size` bytes of the version that it began with, and nothing is written; data_stays:
+ * what is here is bytes of that. */
+void wfile_reset_locked(struct wfile *f, struct outcome *out, uint64_t size, bool data_stays)
         REQUIRES(&f->mtx);
 
 /* --- wfile_end.c --- */

@@ -24,7 +24,7 @@ struct copy_parts {
         struct store *s;
         char *src, *dst, *if_match; /* keys as the user gave them */
         char etag[STORE_ETAG_MAX];  /* the version that is copied; "": any */
-        bool if_absent, keeps_meta;
+        bool if_absent, same_meta;
         struct store_meta meta;
         uint64_t size, part_size;
         struct store_upload *up;
@@ -164,8 +164,8 @@ static void headed(void *arg, int err, const struct store_object *obj)
         if (!err) {
                 snprintf(c->etag, sizeof c->etag, "%s", obj->etag);
                 plan_parts(c, obj->size);
-                err = upload_create_copy(c->s, c->dst, c->keeps_meta ? &obj->meta : &c->meta,
-                                         c->src, begun, c);
+                err = upload_create_copy(c->s, c->dst, c->same_meta ? &obj->meta : &c->meta, c->src,
+                                         begun, c);
         }
         if (err)
                 copy_end(c, err, NULL);
@@ -183,7 +183,7 @@ static struct copy_parts *copy_new(const struct op *op)
         c->dst = strdup(op->key + op->s->prefix_len);
         c->if_match = op->if_match ? strdup(op->if_match) : NULL;
         c->if_absent = op->if_absent;
-        c->keeps_meta = !op->meta;
+        c->same_meta = !op->meta;
         if (op->meta)
                 c->meta = *op->meta;
         if (op->src_match)

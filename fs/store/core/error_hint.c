@@ -114,7 +114,7 @@ void error_hint_stranger(const char *where, const char *kind, const struct op *o
                          or_proxy(op, proxy));
 }
 
-void error_hint_keep_text(struct op *op)
+void error_hint_copy_text(struct op *op)
 {
         const char *text = op->in.p + strspn(op->in.p, " \t\r\n");
         size_t n = strcspn(text, "\r\n");

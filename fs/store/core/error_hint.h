@@ -24,6 +24,6 @@ void error_hint_stranger(const char *where, const char *kind, const struct op *o
                          size_t nwhy);
 
 /* Keeps the first line of a reply that is plain text as the message of the op's fault. */
-void error_hint_keep_text(struct op *op);
+void error_hint_copy_text(struct op *op);
 
 #endif

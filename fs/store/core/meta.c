@@ -30,7 +30,7 @@ static bool is_text(const char *value)
         return true;
 }
 
-int store_meta_keep(struct store_meta *m, const char *name, const char *value)
+int store_meta_as_sent(struct store_meta *m, const char *name, const char *value)
 {
         size_t n = strlen(name) + 1, v = strlen(value) + 1;
 
@@ -47,7 +47,7 @@ int store_meta_keep(struct store_meta *m, const char *name, const char *value)
 int store_meta_add(struct store_meta *m, const char *name, const char *value)
 {
         bool fits = (*name == ':' || !name[strspn(name, META_TOKEN)]) && is_text(value);
-        return fits ? store_meta_keep(m, name, value) : -EINVAL;
+        return fits ? store_meta_as_sent(m, name, value) : -EINVAL;
 }
 
 int meta_add_user(struct store_meta *m, const char *name, const char *value)

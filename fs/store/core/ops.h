@@ -231,7 +231,7 @@ int op_rename_entry(struct op *op, struct op_entry *e, const char *key, const ch
 void op_begin_page(struct op *op);
 /* Keeps metadata for an entry that is about to be added: sets e->meta, e->nmeta and e->partial. 0
  * or -ENOMEM. */
-int op_keep_meta(struct op *op, struct op_entry *e, const struct store_meta *meta);
+int op_copy_meta(struct op *op, struct op_entry *e, const struct store_meta *meta);
 /* meta.c: store_meta_add() of a pair that a bucket holds as metadata, which names no header. */
 int meta_add_user(struct store_meta *m, const char *name, const char *value);
 /* What a header's name may be made of, in lower case. */

@@ -589,7 +589,7 @@ const char *op_string(const struct op *op, size_t at)
         return op->names.p + at;
 }
 
-static size_t keep_string(struct op *op, const char *s)
+static size_t copy_string(struct op *op, const char *s)
 {
         size_t at = op->names.len;
         buf_add(&op->names, s ? s : "", s ? strlen(s) + 1 : 1);
@@ -603,7 +603,7 @@ void op_begin_page(struct op *op)
         op->names.failed = false;
 }
 
-int op_keep_meta(struct op *op, struct op_entry *e, const struct store_meta *meta)
+int op_copy_meta(struct op *op, struct op_entry *e, const struct store_meta *meta)
 {
         e->meta = op->names.len;
         e->nmeta = meta->len;
@@ -618,9 +618,9 @@ int op_add_entry(struct op *op, const struct op_entry *e, const char *key, const
                 return -ENOMEM;
         struct op_entry *to = &op->v[op->n];
         *to = *e;
-        to->key = keep_string(op, key);
-        to->etag = keep_string(op, etag);
-        to->id = keep_string(op, id);
+        to->key = copy_string(op, key);
+        to->etag = copy_string(op, etag);
+        to->id = copy_string(op, id);
         if (op->names.failed)
                 return -ENOMEM;
         op->n++;
@@ -629,7 +629,7 @@ int op_add_entry(struct op *op, const struct op_entry *e, const char *key, const
 
 int op_rename_entry(struct op *op, struct op_entry *e, const char *key, const char *etag)
 {
-        e->key = keep_string(op, key);
-        e->etag = keep_string(op, etag);
+        e->key = copy_string(op, key);
+        e->etag = copy_string(op, etag);
         return op->names.failed ? -ENOMEM : 0;
 }

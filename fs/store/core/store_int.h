@@ -99,8 +99,8 @@ struct store_upload {
 int upload_create_copy(struct store *s, const char *key, const struct store_meta *meta,
                        const char *src, store_upload_fn *done, void *arg);
 /* The result of a part: kept for the complete. 0 or -ENOMEM. */
-int upload_keep(struct store_upload *up, unsigned partno, const char *etag,
-                const struct upload_part *part);
+int upload_note_part(struct store_upload *up, unsigned partno, const char *etag,
+                     const struct upload_part *part);
 /* Walks the parts in order under the lock; returns what `each` does, when not 0. */
 int upload_each(struct store_upload *up,
                 int (*each)(void *arg, unsigned partno, const struct upload_part *part), void *arg);

@@ -65,8 +65,8 @@ static int make_room_locked(struct store_upload *up, unsigned partno) REQUIRES(&
         return 0;
 }
 
-int upload_keep(struct store_upload *up, unsigned partno, const char *etag,
-                const struct upload_part *part)
+int upload_note_part(struct store_upload *up, unsigned partno, const char *etag,
+                     const struct upload_part *part)
 {
         char *copy = strdup(etag);
         if (!copy)
@@ -152,7 +152,7 @@ int store_upload_adopt(struct store_upload *up, const struct store_part *part)
                 .size = part->size, .has_crc = part->has_crc, .crc32c = part->crc32c};
         if (part->partno < 1 || part->partno > STORE_PART_MAX || !part->etag)
                 return -EINVAL;
-        return upload_keep(up, part->partno, part->etag, &p);
+        return upload_note_part(up, part->partno, part->etag, &p);
 }
 
 /* --- calls --- */

@@ -230,7 +230,7 @@ static void fetch_locked(struct cred_chain *c) REQUIRES(&c->mtx)
         pthread_cond_broadcast(&c->cond);
 }
 
-static void *keep_fresh(void *arg)
+static void *refresh_loop(void *arg)
 {
         struct cred_chain *c = arg;
 
@@ -278,7 +278,7 @@ int cred_chain_open(const struct cred_want *want, struct cred_chain **out, char 
         }
         mutex_unshared(&c->mtx);
         c->locked.wanted = true;
-        if (pthread_create(&c->thread, NULL, keep_fresh, c))
+        if (pthread_create(&c->thread, NULL, refresh_loop, c))
                 return -ENOMEM;
         c->started = true;
         *out = TAKE_PTR(c);

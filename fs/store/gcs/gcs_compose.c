@@ -65,7 +65,7 @@ int gcs_compose_parted(struct store_kind *k, struct op *op)
         if (part_name(&name, k, op->id, op->partno))
                 return -ENOMEM;
         int err = gcs_inserted(k, op, name.p);
-        return err ? err : upload_keep(op->up, op->partno, op->obj.etag, &part);
+        return err ? err : upload_note_part(op->up, op->partno, op->obj.etag, &part);
 }
 
 /* A part that is another object: its generation, a space and its name stand for its ETag. */
@@ -93,7 +93,7 @@ int gcs_part_copy_parse(struct store_kind *k, struct op *op)
                 which = NULL;
                 return -ENOMEM;
         }
-        return upload_keep(op->up, op->partno, which, &part);
+        return upload_note_part(op->up, op->partno, which, &part);
 }
 
 /* --- complete --- */

@@ -90,7 +90,7 @@ static void read_fault(struct op *op)
         else if (op->in.p[blank] == '<')
                 read_xml_fault(op);
         if (!*fault->code && !*fault->message)
-                error_hint_keep_text(op);
+                error_hint_copy_text(op);
         copy(fault->request_id, sizeof fault->request_id,
              http_reply_header(&op->rq, "x-guploader-uploadid"));
         if (after && isdigit((unsigned char)*after)) {

@@ -123,7 +123,7 @@ static int add_item(struct store_kind *k, struct op *op, const struct json *item
                 __atomic_store_n(&k->shows_markers, true, __ATOMIC_RELAXED);
         struct op_entry e = {.size = obj.size, .time_ns = obj.mtime_ns};
         e.is_prefix = e.told = behind != NULL;
-        int err = op_keep_meta(op, &e, &obj.meta);
+        int err = op_copy_meta(op, &e, &obj.meta);
         return err ? err : op_add_entry(op, &e, name, obj.etag, NULL);
 }
 

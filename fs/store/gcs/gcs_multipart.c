@@ -101,7 +101,7 @@ int gcs_multipart_parted(struct store_kind *k, struct op *op)
                          part.crc32c);
                 return -EBADMSG;
         }
-        return upload_keep(op->up, op->partno, etag, &part);
+        return upload_note_part(op->up, op->partno, etag, &part);
 }
 
 int gcs_multipart_parts(struct store_kind *k, struct op *op)

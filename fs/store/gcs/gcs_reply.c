@@ -81,7 +81,7 @@ static void read_user(const struct json *meta, bool ours, struct store_meta *out
                 if (is_ours(name) != ours || is_note(name))
                         continue;
                 out->missing |= *name == ':' || !json_is_string(v) ||
-                                store_meta_keep(out, name, json_string(v, "")) != 0;
+                                store_meta_as_sent(out, name, json_string(v, "")) != 0;
         }
 }
 

@@ -282,7 +282,7 @@ static int part_done(struct op *op)
         op->at = (size_t)sent;
         int err = rest ? read_stream(op, 0, s->next_rest, rest) : 0;
         if (!err)
-                err = upload_keep(op->up, op->partno, "stream", &part);
+                err = upload_note_part(op->up, op->partno, "stream", &part);
         if (err)
                 return err;
         mutex_lock(&op->up->mtx);

@@ -72,11 +72,11 @@ void http_inflight_obey(struct http_worker *w)
                 http_inflight_init(w, wanted & HTTP_ADAPTS);
         }
         show(w);
-        curl_multi_setopt(w->multi, CURLMOPT_MAXCONNECTS, (long)http_inflight_kept(w));
+        curl_multi_setopt(w->multi, CURLMOPT_MAXCONNECTS, (long)http_inflight_connections(w));
 }
 
 /* Twice as many as run, so that a trial with fewer closes none. */
-unsigned http_inflight_kept(const struct http_worker *w)
+unsigned http_inflight_connections(const struct http_worker *w)
 {
         unsigned others = w->aimd[HTTP_META].most + w->aimd[HTTP_WORK].most;
         return others + (w->adapt ? 2 * inflight_limit(&w->inflight) : w->aimd[HTTP_DATA].most);
@@ -112,7 +112,7 @@ void http_inflight_ended(struct http_slot *slot, uint64_t bytes, int err)
 
 void http_inflight_look(struct http_worker *w)
 {
-        unsigned kept = http_inflight_kept(w);
+        unsigned before = http_inflight_connections(w);
 
         show(w);
         if (!w->adapt || !w->nbusy[HTTP_DATA] || w->now_ms - w->inflight_look_ms < INFLIGHT_LOOK_MS)
@@ -129,6 +129,7 @@ void http_inflight_look(struct http_worker *w)
                 if (slot->lane == HTTP_DATA)
                         look.bytes += moved(slot);
         inflight_look(&w->inflight, &look);
-        if (kept != http_inflight_kept(w))
-                curl_multi_setopt(w->multi, CURLMOPT_MAXCONNECTS, (long)http_inflight_kept(w));
+        if (before != http_inflight_connections(w))
+                curl_multi_setopt(w->multi, CURLMOPT_MAXCONNECTS,
+                                  (long)http_inflight_connections(w));
 }

@@ -157,7 +157,7 @@ void http_inflight_init(struct http_worker *w, bool adapt);
 void http_inflight_obey(struct http_worker *w);
 unsigned http_inflight_most(const struct http_worker *w);
 /* Connections of all lanes that are worth keeping. */
-unsigned http_inflight_kept(const struct http_worker *w);
+unsigned http_inflight_connections(const struct http_worker *w);
 void http_inflight_look(struct http_worker *w);
 void http_inflight_ended(struct http_slot *slot, uint64_t bytes, int err);
 

@@ -435,7 +435,7 @@ static void set_up_multi(struct http_worker *w)
         curl_multi_setopt(w->multi, CURLMOPT_TIMERFUNCTION, on_timer);
         curl_multi_setopt(w->multi, CURLMOPT_TIMERDATA, w);
         curl_multi_setopt(w->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
-        curl_multi_setopt(w->multi, CURLMOPT_MAXCONNECTS, (long)http_inflight_kept(w));
+        curl_multi_setopt(w->multi, CURLMOPT_MAXCONNECTS, (long)http_inflight_connections(w));
 }
 
 static void set_up_thread(struct http_worker *w)

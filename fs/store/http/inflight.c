@@ -167,9 +167,9 @@ static void give_up(struct inflight *f, int64_t now_ms)
 
 static void end_trial(struct inflight *f, double rate, int64_t now_ms)
 {
-        bool keep = f->up ? follows(f, rate, FOLLOWS) : rate >= f->series_rate * STAYS;
+        bool pays = f->up ? follows(f, rate, FOLLOWS) : rate >= f->series_rate * STAYS;
 
-        if (!keep)
+        if (!pays)
                 give_up(f, now_ms);
         else if (f->up && !has_ceiling(f, now_ms) && follows(f, rate, FOLLOWS_WELL))
                 begin_step(f, rate, now_ms);

@@ -107,7 +107,7 @@ static void read_fault(struct op *op, char *region, size_t nregion)
         copy(fault->request_id, sizeof fault->request_id,
              http_reply_header(&op->rq, "x-amz-request-id"));
         if (!*fault->code)
-                error_hint_keep_text(op);
+                error_hint_copy_text(op);
         copy(region, nregion, f[3].text.p);
         op->of_source = !strncasecmp(f[4].text.p, "x-amz-copy-source-", 18);
         copy(region, nregion, http_reply_header(&op->rq, "x-amz-bucket-region"));

@@ -153,7 +153,7 @@ int s3_part_parse(struct store_kind *k, struct op *op)
                 return -EIO;
         }
         int err = s3_sum_differs(op);
-        return err ? err : upload_keep(op->up, op->partno, op->obj.etag, &part);
+        return err ? err : upload_note_part(op->up, op->partno, op->obj.etag, &part);
 }
 
 int s3_part_copy_build(struct store_kind *k, struct op *op)
@@ -190,7 +190,7 @@ int s3_part_copy_parse(struct store_kind *k, struct op *op)
         s3_fields_release(f, 3);
         if (!err && !*etag)
                 err = -EBADMSG;
-        return err ? s3_unreadable(op, err) : upload_keep(op->up, op->partno, etag, &part);
+        return err ? s3_unreadable(op, err) : upload_note_part(op->up, op->partno, etag, &part);
 }
 
 int s3_abort_build(struct store_kind *k, struct op *op)
