@@ -13,12 +13,52 @@
  * be on its way for so long, in a history with faults ten times as long. */
 static const int64_t ON_ITS_WAY = 100000000;
 
+/* A file and a copy of it that is made later have the same age for so long: the store's clock has
+ * seconds, and the next second may be another server's. */
+static const int64_t YOUNG = 3000000000;
+
 /* When what the call did is over. */
 static int64_t over(const struct judge *j, const struct call *c)
 {
         bool down = c->fate == FATE_DOWN;
 
         return c->t[3] + (down ? ON_ITS_WAY * (j->h->setting.faulty ? 10 : 1) : 0);
+}
+
+/* The calls that are under way at any moment between two times. */
+struct around {
+        const struct call *at, *end;
+        int64_t from;
+};
+
+/* The first call that begins at that time or later: a history is sorted by begins. */
+static const struct call *first_from(const struct history *h, int64_t when)
+{
+        unsigned low = 0, high = h->n;
+
+        while (low < high) {
+                unsigned mid = low + (high - low) / 2;
+                if (h->calls[mid].t[0] < when)
+                        low = mid + 1;
+                else
+                        high = mid;
+        }
+        return h->calls + low;
+}
+
+static struct around calls_around(const struct judge *j, int64_t from, int64_t until)
+{
+        return (struct around){first_from(j->h, from - j->longest), first_from(j->h, until + 1),
+                               from};
+}
+
+/* NULL: there are no more. */
+static const struct call *next_around(const struct judge *j, struct around *a)
+{
+        for (; a->at < a->end; a->at++)
+                if (over(j, a->at) >= a->from)
+                        return a->at++;
+        return NULL;
 }
 
 static void *more(void *all, unsigned n, unsigned *room, size_t size)
@@ -94,12 +134,11 @@ static bool is_of(const struct call *c, const char *name)
 static bool is_name_changed(const struct judge *j, const struct call *c, const char *name,
                             int64_t from, int64_t until)
 {
-        for (unsigned i = 0; i < j->h->n; i++) {
-                const struct call *k = &j->h->calls[i];
-                if (k->host != c->host && is_change(k) && k->t[0] <= until && over(j, k) >= from &&
-                    is_of(k, name))
+        struct around around = calls_around(j, from, until);
+
+        for (const struct call *k; (k = next_around(j, &around));)
+                if (k->host != c->host && is_change(k) && is_of(k, name))
                         return true;
-        }
         return false;
 }
 
@@ -112,11 +151,11 @@ static bool is_changed(const struct judge *j, const struct call *c, int64_t from
  * open. */
 static bool is_moved_and_changed(const struct judge *j, const struct call *c)
 {
-        for (unsigned i = 0; i < j->h->n; i++) {
-                const struct call *k = &j->h->calls[i];
+        struct around around = calls_around(j, c->t[0], c->t[3]);
+
+        for (const struct call *k; (k = next_around(j, &around));) {
                 bool moves = k->kind == CALL_MOVE || k->kind == CALL_MOVE_NEW;
                 if (moves && k->host == c->host && !strcmp(k->name, c->name) &&
-                    k->t[0] <= c->t[3] && over(j, k) >= c->t[0] &&
                     is_name_changed(j, c, k->to, k->t[0], c->t[3]))
                         return true;
         }
@@ -129,9 +168,9 @@ static bool is_moved_and_changed(const struct judge *j, const struct call *c)
 static int64_t known_from(const struct judge *j, const struct call *c, const char *name)
 {
         int64_t from = c->t[0] - j->h->setting.ttl_ns;
+        struct around around = calls_around(j, from, c->t[0]);
 
-        for (unsigned i = 0; i < j->h->n; i++) {
-                const struct call *k = &j->h->calls[i];
+        for (const struct call *k; (k = next_around(j, &around));) {
                 bool own = k->host == c->host && is_change(k) && !k->err && k->t[3] < c->t[0];
                 bool tells = !is_attribute(k) && k->kind != CALL_MOVE_DIR;
                 if (own && tells && k->t[2] > from && is_of(k, name))
@@ -144,12 +183,11 @@ static int64_t known_from(const struct judge *j, const struct call *c, const cha
  * and nowhere else. */
 static bool is_written_here(const struct judge *j, const struct call *c, const char *name)
 {
-        for (unsigned i = 0; i < j->h->n; i++) {
-                const struct call *k = &j->h->calls[i];
-                if (k->host == c->host && k != c && k->kind < CALL_READ && k->t[0] <= c->t[3] &&
-                    over(j, k) >= c->t[0] && is_of(k, name))
+        struct around around = calls_around(j, c->t[0], c->t[3]);
+
+        for (const struct call *k; (k = next_around(j, &around));)
+                if (k->host == c->host && k != c && k->kind < CALL_READ && is_of(k, name))
                         return true;
-        }
         return false;
 }
 
@@ -174,13 +212,12 @@ static bool is_taken_from(const struct call *k, const struct call *c, const char
 static bool is_renamed_here(const struct judge *j, const struct call *c, const char *name,
                             enum look_wants wants)
 {
-        for (unsigned i = 0; i < j->h->n; i++) {
-                const struct call *k = &j->h->calls[i];
+        struct around around = calls_around(j, c->t[0] - j->h->setting.ttl_ns, c->t[3]);
+
+        for (const struct call *k; (k = next_around(j, &around));) {
                 bool sized =
                         wants == LOOK_SIZE && (is_renamed_to(k, name) || is_taken_from(k, c, name));
-                if (k->host == c->host && (k->kind == CALL_MOVE_DIR || sized) &&
-                    k->t[0] <= c->t[3] && over(j, k) >= c->t[0] - j->h->setting.ttl_ns &&
-                    is_of(k, name))
+                if (k->host == c->host && (k->kind == CALL_MOVE_DIR || sized) && is_of(k, name))
                         return true;
         }
         return false;
@@ -213,11 +250,11 @@ static unsigned count_name(const char *names, const char *name)
 /* What comes back while a directory is read may be listed once more. */
 static bool is_touched(const struct judge *j, const struct call *c, const char *name)
 {
-        for (unsigned i = 0; i < j->h->n; i++) {
-                const struct call *k = &j->h->calls[i];
-                if (is_change(k) && k->t[0] <= c->t[3] && over(j, k) >= c->t[0] && is_of(k, name))
+        struct around around = calls_around(j, c->t[0], c->t[3]);
+
+        for (const struct call *k; (k = next_around(j, &around));)
+                if (is_change(k) && is_of(k, name))
                         return true;
-        }
         return false;
 }
 
@@ -368,11 +405,11 @@ static void judge_remove(struct judge *j, const struct call *c)
 /* Whether another host changed the attributes meanwhile, which makes another version. */
 static bool is_chmodded(const struct judge *j, const struct call *c)
 {
-        for (unsigned i = 0; i < j->h->n; i++) {
-                const struct call *k = &j->h->calls[i];
+        struct around around = calls_around(j, c->t[0], over(j, c));
+
+        for (const struct call *k; (k = next_around(j, &around));) {
                 bool below = c->kind == CALL_MOVE_DIR && is_below(k->name, c->name);
-                if (is_attribute(k) && k->host != c->host && k->t[0] <= over(j, c) &&
-                    over(j, k) >= c->t[0] && (below || !strcmp(k->name, c->name)))
+                if (is_attribute(k) && k->host != c->host && (below || !strcmp(k->name, c->name)))
                         return true;
         }
         return false;
@@ -399,12 +436,13 @@ static void move_steps(struct judge *j, struct op *op)
  * (docs/testing.md). */
 static bool is_doubled(const struct judge *j, const struct call *c)
 {
-        for (unsigned i = 0; j->h->setting.faulty && j->h->setting.moves_whole && i < j->h->n;
-             i++) {
-                const struct call *k = &j->h->calls[i];
+        struct around around = calls_around(j, c->t[0], c->t[3]);
+
+        if (!j->h->setting.faulty || !j->h->setting.moves_whole)
+                return false;
+        for (const struct call *k; (k = next_around(j, &around));) {
                 bool moves = k->kind == CALL_MOVE || k->kind == CALL_MOVE_NEW;
-                if (moves && k->host != c->host && !k->err && !strcmp(k->to, c->to) &&
-                    k->t[0] <= c->t[3] && over(j, k) >= c->t[0])
+                if (moves && k->host != c->host && !k->err && !strcmp(k->to, c->to))
                         return true;
         }
         return false;
@@ -436,16 +474,14 @@ static void judge_move(struct judge *j, const struct call *c)
         }
 }
 
-/* Whether the file may be as young as a copy of it that the call makes: the store's clock has
- * seconds, and the next second may be another server's. */
+/* Whether the file may be as young as a copy of it that the call makes. */
 static bool is_young(const struct judge *j, const struct call *c, const char *name)
 {
-        for (unsigned i = 0; i < j->h->n; i++) {
-                const struct call *k = &j->h->calls[i];
-                if (k != c && k->kind < CALL_READ && k->t[0] <= over(j, c) &&
-                    over(j, k) >= c->t[0] - 3000000000 && is_of(k, name))
+        struct around around = calls_around(j, c->t[0] - YOUNG, over(j, c));
+
+        for (const struct call *k; (k = next_around(j, &around));)
+                if (k != c && k->kind < CALL_READ && is_of(k, name))
                         return true;
-        }
         return false;
 }
 
@@ -580,6 +616,8 @@ void judge_calls(struct judge *j)
                 const struct call *c = &h->calls[i];
                 if (c->id >= j->nlens)
                         j->nlens = c->id + 1;
+                if (over(j, c) - c->t[0] > j->longest)
+                        j->longest = over(j, c) - c->t[0];
                 if (c->kind != CALL_LIST && c->kind != CALL_MOVE_DIR && c->kind != CALL_RESTART)
                         judge_path(j, c->name);
         }

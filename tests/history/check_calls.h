@@ -24,6 +24,7 @@ struct look {
 
 struct judge {
         const struct history *h;
+        int64_t longest; /* from the begin of a call until it is over */
         FILE *to;
         struct contents *contents;
         struct path paths[ALL_PATHS];
