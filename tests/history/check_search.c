@@ -5,6 +5,7 @@
  * so far: what the paths hold, and which steps of the ops under way have happened. At each moment
  * all worlds are known that can be; when a step's time ends, those in which it has not happened
  * cannot be. When none is left, the op whose time ended is what nothing explains. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,14 +17,18 @@ enum { SLOTS = 64, WORLDS = 200000, VALUES = 256 };
 
 struct world {
         int has[PATHS];
-        int kept[SLOTS];           /* what the op of the slot remembers */
-        unsigned char done[SLOTS]; /* its steps that have happened */
+        struct {
+                int kept;      /* what the op of the slot remembers */
+                unsigned done; /* its steps that have happened */
+        } slots[SLOTS];
 };
 
 struct worlds {
         struct world *all;
         unsigned n, room;
-        unsigned *table, nslots;
+        unsigned *table, nplaces; /* of a world: its number and one; 0: none */
+        unsigned *place;          /* of each world, in the table */
+        size_t size;              /* of a world, as far as its slots are in use */
 };
 
 struct event {
@@ -58,12 +63,12 @@ void spans_add(struct spans *s, int value, int64_t from, int64_t until)
 
 /* --- sets of worlds --- */
 
-static unsigned hash_of(const struct world *w)
+static unsigned hash_of(const struct world *w, size_t size)
 {
         const unsigned char *p = (const unsigned char *)w;
         uint64_t h = 1469598103934665603u, x;
 
-        for (size_t i = 0; i + sizeof x <= sizeof *w; i += sizeof x) {
+        for (size_t i = 0; i < size; i += sizeof x) {
                 memcpy(&x, p + i, sizeof x);
                 h = (h ^ x) * 0x9e3779b97f4a7c15ULL;
                 h ^= h >> 29;
@@ -71,25 +76,36 @@ static unsigned hash_of(const struct world *w)
         return (unsigned)(h >> 7);
 }
 
-static void worlds_clear(struct worlds *ws)
+/* Empties the set, for worlds that have so many slots. */
+static void worlds_clear(struct worlds *ws, unsigned slots)
 {
+        for (unsigned i = 0; i < ws->n; i++)
+                ws->table[ws->place[i]] = 0;
         ws->n = 0;
-        if (ws->table)
-                memset(ws->table, 0, ws->nslots * sizeof *ws->table);
+        ws->size = offsetof(struct world, slots) + slots * sizeof ws->all->slots[0];
+}
+
+/* Where the world is, or could be. */
+static unsigned worlds_place(const struct worlds *ws, const struct world *w)
+{
+        unsigned at = hash_of(w, ws->size) & (ws->nplaces - 1);
+
+        while (ws->table[at] && memcmp(&ws->all[ws->table[at] - 1], w, ws->size) != 0)
+                at = (at + 1) & (ws->nplaces - 1);
+        return at;
 }
 
 static void worlds_grow(struct worlds *ws)
 {
         ws->room = ws->room ? ws->room * 2 : 64;
         ws->all = need(realloc(ws->all, ws->room * sizeof *ws->all));
+        ws->place = need(realloc(ws->place, ws->room * sizeof *ws->place));
         free(ws->table);
-        ws->nslots = ws->room * 2;
-        ws->table = need(calloc(ws->nslots, sizeof *ws->table));
+        ws->nplaces = ws->room * 2;
+        ws->table = need(calloc(ws->nplaces, sizeof *ws->table));
         for (unsigned i = 0; i < ws->n; i++) {
-                unsigned at = hash_of(&ws->all[i]) & (ws->nslots - 1);
-                while (ws->table[at])
-                        at = (at + 1) & (ws->nslots - 1);
-                ws->table[at] = i + 1;
+                ws->place[i] = worlds_place(ws, &ws->all[i]);
+                ws->table[ws->place[i]] = i + 1;
         }
 }
 
@@ -97,12 +113,19 @@ static void worlds_add(struct worlds *ws, const struct world *w)
 {
         if (ws->n == ws->room)
                 worlds_grow(ws);
-        unsigned at = hash_of(w) & (ws->nslots - 1);
-        for (; ws->table[at]; at = (at + 1) & (ws->nslots - 1))
-                if (!memcmp(&ws->all[ws->table[at] - 1], w, sizeof *w))
-                        return;
+        unsigned at = worlds_place(ws, w);
+        if (ws->table[at])
+                return;
+        ws->place[ws->n] = at;
         ws->all[ws->n++] = *w;
         ws->table[at] = ws->n;
+}
+
+static void worlds_free(struct worlds *ws)
+{
+        free(ws->all);
+        free(ws->table);
+        free(ws->place);
 }
 
 /* --- steps --- */
@@ -195,15 +218,15 @@ static void see(const struct run *r, struct world *w)
 {
         for (unsigned i = 0; i < r->top; i++) {
                 const struct op *op = r->slots[i];
-                if (op && is_look(op) && !w->done[i] && w->has[op->p] == op->value)
-                        w->done[i] = 1;
+                if (op && is_look(op) && !w->slots[i].done && w->has[op->p] == op->value)
+                        w->slots[i].done = 1;
         }
 }
 
 static void step_over(struct run *r, struct world *w, unsigned slot)
 {
-        if (++w->done[slot] == r->slots[slot]->nsteps)
-                w->kept[slot] = 0;
+        if (++w->slots[slot].done == r->slots[slot]->nsteps)
+                w->slots[slot].kept = 0;
         see(r, w);
         worlds_add(&r->now, w);
 }
@@ -215,10 +238,10 @@ static void spread(struct run *r)
                 for (unsigned k = 0; k < r->top; k++) {
                         const struct op *op = r->slots[k];
                         struct world w = r->now.all[i];
-                        if (!op || is_look(op) || w.done[k] >= op->begun)
+                        if (!op || is_look(op) || w.slots[k].done >= op->begun)
                                 continue;
-                        const struct step *s = &op->steps[w.done[k]];
-                        if (act(r, op, s->act, &w, &w.kept[k]))
+                        const struct step *s = &op->steps[w.slots[k].done];
+                        if (act(r, op, s->act, &w, &w.slots[k].kept))
                                 step_over(r, &w, k);
                         w = r->now.all[i];
                         if (s->optional)
@@ -286,7 +309,7 @@ static bool step_begins(struct run *r, struct op *op, unsigned step)
         }
         op->begun = step + 1;
         struct worlds *ws = &r->next;
-        worlds_clear(ws);
+        worlds_clear(ws, r->top);
         for (unsigned i = 0; i < r->now.n; i++) {
                 struct world w = r->now.all[i];
                 see(r, &w);
@@ -304,14 +327,14 @@ static void step_ends(struct run *r, struct op *op, unsigned step)
         struct worlds *ws = &r->next;
         bool last = step + 1 == op->nsteps;
 
-        worlds_clear(ws);
+        worlds_clear(ws, r->top);
         for (unsigned i = 0; i < r->now.n; i++) {
                 struct world w = r->now.all[i];
-                if (!op->maybe && w.done[op->slot] <= step)
+                if (!op->maybe && w.slots[op->slot].done <= step)
                         continue;
                 if (last) {
-                        w.done[op->slot] = 0;
-                        w.kept[op->slot] = 0;
+                        w.slots[op->slot].done = 0;
+                        w.slots[op->slot].kept = 0;
                 }
                 worlds_add(ws, &w);
         }
@@ -368,6 +391,7 @@ void search_run(struct search *s)
         struct event *events = events_of(s, &n);
         const struct world first = {0};
 
+        worlds_clear(&r.now, 0);
         worlds_add(&r.now, &first);
         note_spans(&r, 0);
         for (unsigned i = 0; i < n && !s->broken && !s->too_large; i++) {
@@ -384,10 +408,8 @@ void search_run(struct search *s)
         if (!s->broken && !s->too_large)
                 s->reached = INT64_MAX;
         free(events);
-        free(r.now.all);
-        free(r.now.table);
-        free(r.next.all);
-        free(r.next.table);
+        worlds_free(&r.now);
+        worlds_free(&r.next);
 }
 
 void search_end(struct search *s)
