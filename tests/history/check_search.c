@@ -223,12 +223,22 @@ static void see(const struct run *r, struct world *w)
         }
 }
 
-static void step_over(struct run *r, struct world *w, unsigned slot)
+/* The step happens in a copy of the world, and what is optional before it has not. One that may
+ * happen and changes nothing may as well happen later, or not. */
+static void step_in(struct run *r, struct world w, unsigned slot, unsigned step)
 {
-        if (++w->slots[slot].done == r->slots[slot]->nsteps)
-                w->slots[slot].kept = 0;
-        see(r, w);
-        worlds_add(&r->now, w);
+        const struct op *op = r->slots[slot];
+        const struct world before = w;
+
+        if (!act(r, op, op->steps[step].act, &w, &w.slots[slot].kept))
+                return;
+        if (op->steps[step].optional && !memcmp(w.has, before.has, sizeof w.has))
+                return;
+        w.slots[slot].done = step + 1;
+        if (w.slots[slot].done == op->nsteps)
+                w.slots[slot].kept = 0;
+        see(r, &w);
+        worlds_add(&r->now, &w);
 }
 
 /* All worlds that can come of those in r->now without time passing. */
@@ -237,15 +247,13 @@ static void spread(struct run *r)
         for (unsigned i = 0; i < r->now.n && r->now.n < WORLDS; i++) {
                 for (unsigned k = 0; k < r->top; k++) {
                         const struct op *op = r->slots[k];
-                        struct world w = r->now.all[i];
-                        if (!op || is_look(op) || w.slots[k].done >= op->begun)
+                        unsigned step = r->now.all[i].slots[k].done;
+                        if (!op || is_look(op))
                                 continue;
-                        const struct step *s = &op->steps[w.slots[k].done];
-                        if (act(r, op, s->act, &w, &w.slots[k].kept))
-                                step_over(r, &w, k);
-                        w = r->now.all[i];
-                        if (s->optional)
-                                step_over(r, &w, k);
+                        for (bool on = true; on && step < op->begun; step++) {
+                                step_in(r, r->now.all[i], k, step);
+                                on = op->steps[step].optional;
+                        }
                 }
         }
 }
@@ -330,8 +338,11 @@ static void step_ends(struct run *r, struct op *op, unsigned step)
         worlds_clear(ws, r->top);
         for (unsigned i = 0; i < r->now.n; i++) {
                 struct world w = r->now.all[i];
-                if (!op->maybe && w.slots[op->slot].done <= step)
+                bool happened = w.slots[op->slot].done > step;
+                if (!happened && !op->maybe && !op->steps[step].optional)
                         continue;
+                if (!happened && !op->maybe)
+                        w.slots[op->slot].done = step + 1;
                 if (last) {
                         w.slots[op->slot].done = 0;
                         w.slots[op->slot].kept = 0;

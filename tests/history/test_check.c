@@ -102,6 +102,18 @@ START_TEST(versions_do_not_come_back)
 }
 END_TEST
 
+#define REMOVE       "40 40 40 90 0 remove d0/f0 - 0 0 told -"
+#define THREE(lines) lines, lines, lines
+
+START_TEST(what_changes_nothing_when_it_is_sent_again_makes_no_orders)
+{
+        KEPT(faulty, PUT_1, THREE(THREE(REMOVE)), THREE(REMOVE),
+             "95 96 96 99 1 read d0/f0 - 0 2 told -");
+        BROKEN(faulty, PUT_1, THREE(THREE(REMOVE)), THREE(REMOVE),
+               "95 96 96 99 1 read d0/f0 - 0 0 told 1");
+}
+END_TEST
+
 START_TEST(torn_bytes_are_wrong_whatever_the_order)
 {
         BROKEN(strict, PUT_1, "40 41 41 50 1 read d0/f0 - 0 0 told !torn");
@@ -401,6 +413,7 @@ int main(void)
         tcase_add_test(t, a_read_sees_the_last_close);
         tcase_add_test(t, an_open_during_a_close_sees_either_version);
         tcase_add_test(t, versions_do_not_come_back);
+        tcase_add_test(t, what_changes_nothing_when_it_is_sent_again_makes_no_orders);
         tcase_add_test(t, torn_bytes_are_wrong_whatever_the_order);
         tcase_add_test(t, nothing_is_published_by_who_was_killed_before_its_close);
         tcase_add_test(t, one_exclusive_create_wins);
