@@ -4,7 +4,7 @@
 # published: the other's object stands, and the bytes are kept. Whole rewrites go by the last close.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 28
+plan 34
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 mkdir "$tmp/mnt2"
@@ -59,6 +59,23 @@ ctl --discard >"$tmp/out"
 expect_eq "0 discarded 12000000 deleted" "$? $(fields <"$tmp/out")" "ckptctl discards what was kept"
 expect_eq " " "$(store_ls .ckptfs/) $(store_uploads)" "nothing is left over after ckptctl discarded"
 
+# An empty version is one, too.
+for change in "write 5" "ftruncate 9"; do
+	: >"$mnt/empty"
+	# shellcheck disable=SC2086 # two words
+	fdo_begin open wa "$mnt/empty" $change pause close
+	printf theirs >"$other/empty"
+	# promise: change.version
+	fdo_ends "ok ok ok ESTALE" "an empty file that another mount replaced: close says ESTALE"
+	expect_eq theirs "$(store_cat empty)" "$change: the other's object stands instead of an empty file's"
+done
+: >"$mnt/gone"
+fdo_begin open wa "$mnt/gone" write 5 pause close
+rm "$other/gone"
+fdo_ends "ok ok ok ESTALE" "an empty file that another mount deleted: close says ESTALE"
+expect_eq "" "$(store_ls gone)" "an empty file that another mount deleted stays deleted"
+ctl --discard >"$tmp/out"
+
 # Whole rewrites: the last close wins.
 printf old | store_put whole
 fdo_begin open wt "$mnt/whole" write 7000000 pause close
@@ -75,7 +92,7 @@ fdo_begin open wcx "$mnt/once" write 10 pause close
 printf theirs >"$other/once"
 fdo_ends "ok ok ok EEXIST" "the exclusive creation that came later fails"
 expect_eq theirs "$(store_cat once)" "the first creation is there after an exclusive one failed"
-expect_log '(large|small|deleted): its version .* is kept as'
+expect_log '(large|small|deleted|empty|gone): its version .* is kept as'
 expect_log '(tail|once): not published'
 umount "$other"
 wait $second

@@ -182,7 +182,7 @@ static void set_cond_locked(struct wfile *f, struct upload_request *t) REQUIRES(
         unsigned caps = store_caps(f->env->store);
         /* What was changed in a version needs that version; a new one is the last close's. */
         const struct base *base = &f->locked.base;
-        bool needs = base->len && !f->locked.origin.key && base->object.etag[0] &&
+        bool needs = !f->locked.anew && !f->locked.origin.key && base->object.etag[0] &&
                      caps & STORE_CAP_IF_MATCH;
         if (first_name_locked(f)) {
                 set_first_name_locked(f, t, needs ? base->object.etag : NULL);

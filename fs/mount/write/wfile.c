@@ -135,6 +135,7 @@ void wfile_reset_locked(struct wfile *f, struct outcome *out, uint64_t size, boo
         f->locked.parts.plan = f->env->plan;
         f->locked.sent = 0;
         f->locked.sending_ns = 0;
+        f->locked.anew = false;
         f->locked.recent = (struct recent){.second = {0}};
         f->locked.size = f->locked.base.len = size;
 }
@@ -321,6 +322,7 @@ static int empty_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
         }
         upload_request_abort_locked(f, out);
         wfile_reset_locked(f, out, 0, false);
+        f->locked.anew = true;
         return 0;
 }
 

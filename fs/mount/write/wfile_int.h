@@ -199,6 +199,7 @@ struct wfile {
                 bool over;     /* the mount has ended: nothing is taken any more */
                 unsigned pauses;
                 bool if_absent;
+                bool anew;  /* all of the base was given up: whatever stands is replaced */
                 bool dirty; /* differs from what was published last */
                 bool unlinked;
                 bool failed; /* the last version did, and there is no other since */
