@@ -3,7 +3,7 @@
 # unlink.sh: a name that is deleted does not come back, whatever is still being written to it.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 25
+plan 30
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -39,6 +39,19 @@ done
 objects rm empty
 objects rm full
 
+# What /proc leads to may be opened to be read when the name has gone.
+open_file() { for f in "/proc/$fdo_pid/fd"/*; do case $(readlink "$f") in "$mnt/f"*) echo "$f" ;; esac; done; }
+fdo_begin src "$tmp/data" open wct "$mnt/f" unlink "$mnt/f" write 5000 pause write 700 close
+# promise: unlink.usable
+expect_eq "$(head -c 5000 "$tmp/data" | cksum)" "$(cksum <"$(open_file)")" "a file that was only written is read by /proc"
+fdo_ends "ok ok ok ok ok ok ok" "a file that was only written ends well"
+store_put f <"$tmp/data"
+fdo_begin src "$tmp/data" open w "$mnt/f" unlink "$mnt/f" ftruncate 80 pwrite 20 30 pause close
+expect_eq "$(head -c 80 "$tmp/data" | cksum)" "$(cksum <"$(open_file)")" "a file that was changed is read by /proc"
+fdo_ends "ok ok ok ok ok ok ok" "a file that was changed ends well"
+# More of it than is kept of a file that is sent is not kept.
+expect_eq "ok ok ok ok ok 100 EBUSY ok" "$(fdo open wct "$mnt/f" unlink "$mnt/f" pwrite 100 0 pwrite 100 40000000 \
+	reopen r pread 100 0 pread 100 40000000 close)" "bytes that were not kept are not read as others"
 store_put f <"$tmp/data"
 fdo_begin open r "$mnt/f" pread 1000 0 pause pread 1000 0 close
 expect_eq ok "$(fdo unlink "$mnt/f")" "a file that is read is unlinked"

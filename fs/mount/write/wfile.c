@@ -61,6 +61,7 @@ struct wfile *wfile_new(const struct wfile_env *env, void *who, const char *key,
         pthread_cond_init(&f->idle, NULL);
         extent_map_init(&f->locked.data, env->pool, env->spill);
         f->locked.parts.plan = env->plan;
+        f->locked.discarded = UINT64_MAX;
         if (base) {
                 f->locked.base = (struct base){.object = *base, .len = base->size};
                 f->locked.size = base->size;
@@ -138,6 +139,7 @@ void wfile_reset_locked(struct wfile *f, struct outcome *out, uint64_t size, boo
         f->locked.anew = false;
         f->locked.recent = (struct recent){.second = {0}};
         f->locked.size = f->locked.base.len = size;
+        f->locked.discarded = UINT64_MAX;
 }
 
 static bool is_origin_locked(const struct wfile *f, const char *key, const struct store_object *src)
@@ -279,10 +281,21 @@ static ssize_t write_locked(struct wfile *f, struct outcome *out, struct wfile_u
         return done ? done : err;
 }
 
-/* Nobody will read these bytes: the file has no name, and no handle that reads. */
-static void discard_write_locked(struct wfile *f, struct wfile_user *u, uint64_t end)
+/* Whether these bytes need not be kept: the file has no name, and no handle that reads. As long as
+ * it is small they are, since what /proc/PID/fd leads to may be opened to be read. */
+static bool is_discarded_locked(const struct wfile *f, uint64_t pos, uint64_t end) REQUIRES(&f->mtx)
+{
+        return f->locked.unlinked && !f->locked.read_too &&
+               (end > f->env->resident || end > f->locked.discarded || is_full_locked(f) ||
+                upload_parts_check(&f->locked.parts, pos, end));
+}
+
+static void discard_write_locked(struct wfile *f, struct wfile_user *u, uint64_t pos, uint64_t end)
         REQUIRES(&f->mtx)
 {
+        extent_map_drop(&f->locked.data, pos, end);
+        if (pos < f->locked.discarded)
+                f->locked.discarded = pos;
         if (end > f->locked.size)
                 f->locked.size = end;
         wfile_note_change_locked(f, u);
@@ -301,8 +314,8 @@ ssize_t wfile_write(struct wfile *f, struct wfile_user *u, bool append, uint64_t
                 pos = f->locked.size;
         if (!err && (pos > f->env->size_max || n > f->env->size_max - pos))
                 err = -EFBIG;
-        if (!err && n && f->locked.unlinked && !f->locked.read_too)
-                discard_write_locked(f, u, pos + n);
+        if (!err && n && is_discarded_locked(f, pos, pos + n))
+                discard_write_locked(f, u, pos, pos + n);
         else if (!err && n && (full = is_full_locked(f)))
                 err = no_room_locked(f);
         else if (!err && n)
@@ -350,6 +363,8 @@ int wfile_truncate(struct wfile *f, struct wfile_user *u, uint64_t size)
                 if (size < f->locked.size)
                         extent_map_drop(&f->locked.data, size, UINT64_MAX);
                 cut_base_locked(f, size);
+                if (size <= f->locked.discarded)
+                        f->locked.discarded = UINT64_MAX;
                 f->locked.size = size;
                 wfile_note_change_locked(f, u);
         }

@@ -178,6 +178,7 @@ struct wfile {
         struct {
                 char *key;
                 uint64_t size;
+                uint64_t discarded;    /* from here on bytes may be that are nowhere any more */
                 struct base base;      /* the version that the file began with */
                 struct base origin;    /* in its place, the object that the file is a copy of */
                 struct reader *reader; /* of the base, once it was needed */

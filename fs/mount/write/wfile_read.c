@@ -121,7 +121,7 @@ static int note_gap_locked(struct wfile *f, struct mixed *x, uint64_t from, uint
 {
         if (from >= to)
                 return 0;
-        if (upload_parts_lack(&f->locked.parts, from, to))
+        if (to > f->locked.discarded || upload_parts_lack(&f->locked.parts, from, to))
                 return -EBUSY;
         uint64_t good = wfile_base_locked(f)->len < to ? wfile_base_locked(f)->len : to;
         return from < good ? add_gap(x, from, good) : 0;
@@ -164,7 +164,8 @@ static int base_reader_locked(struct wfile *f, struct mixed *x) REQUIRES(&f->mtx
 static bool is_plain_locked(const struct wfile *f, uint64_t off, uint64_t end) REQUIRES(&f->mtx)
 {
         uint64_t from, to;
-        return end <= wfile_base_locked(f)->len && !upload_parts_lack(&f->locked.parts, off, end) &&
+        return end <= wfile_base_locked(f)->len && end <= f->locked.discarded &&
+               !upload_parts_lack(&f->locked.parts, off, end) &&
                !(extent_map_run(&f->locked.data, off, &from, &to) && from < end);
 }
 
