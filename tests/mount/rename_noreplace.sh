@@ -4,7 +4,7 @@
 # ignores it or refuses it; and changes of attributes, which bear one, too.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 24
+plan 32
 said() { grep -c 'does not honor If-Match in a copy' "$mount_log.old"; }
 
 for way in ignore refuse honor; do
@@ -58,6 +58,24 @@ for turn in 1 2 3; do
 done
 use_mount first
 set_faults
+umount_ckptfs
+
+# What was never published has its new name in its own mount alone, and claims it when it is published: all of it
+# is sent then, or its parts go by way of its first name.
+mount_ckptfs part_size=5M memory=64M
+for n in 100 24000000; do
+	fdo_begin open wct "$mnt/new$n" write $n rename2 n "$mnt/new$n" "$mnt/taken$n" pause close
+	printf theirs | store_put taken$n
+	# promise: rename.noreplace
+	fdo_ends "ok ok ok ok EEXIST" "a file that was renamed before it was published: another host was first"
+	expect_eq "theirs taken$n" "$(store_cat taken$n) $(store_ls | grep -E '^(new|taken)'$n)" \
+		"$n bytes: what another host made stays, and nothing else is there"
+done
+fdo_begin open wct "$mnt/new" write 100 rename2 n "$mnt/new" "$mnt/free" rename "$mnt/free" "$mnt/given" pause close
+printf theirs | store_put given
+fdo_ends "ok ok ok ok ok ok" "a file that was renamed once more, with whatever has the name: its close succeeds"
+expect_eq 100 "$(store_cat given | wc -c)" "the last close wins again"
+expect_log 'taken[0-9]*: not published'
 umount_ckptfs
 use_mount other
 umount_ckptfs "the other daemon ends well, too"

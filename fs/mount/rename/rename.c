@@ -205,6 +205,8 @@ static void rename_unpublished(struct rename *r)
 
         tree_lock(r->m->tree);
         writers_follow_locked(r, r->to_key);
+        if (r->no_replace && r->n->file)
+                wfile_claim(r->n->file);
         const char *was = !target             ? NULL
                           : r->leaving.aside  ? r->leaving.etag
                           : target->published ? target->etag

@@ -419,7 +419,7 @@ static void move_locked(struct wfile *f, struct outcome *out, struct upload_requ
         free(TAKE_PTR(f->locked.upload.key));
         snprintf(t->match, STORE_ETAG_MAX, "%s", obj->etag);
         t->obj = *obj;
-        t->cond = (struct store_cond){0};
+        t->cond = (struct store_cond){.if_absent = f->locked.if_absent};
         if (store_caps(f->env->store) & (STORE_CAP_RENAME | STORE_CAP_COPY_IF))
                 t->cond.if_match = t->base;
         goes_on_locked(f, out, t, REQUEST_MOVE);

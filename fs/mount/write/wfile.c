@@ -404,6 +404,13 @@ void wfile_create(struct wfile *f, struct wfile_user *u, bool if_absent)
         mutex_unlock(&f->mtx);
 }
 
+void wfile_claim(struct wfile *f)
+{
+        mutex_lock(&f->mtx);
+        f->locked.if_absent = true;
+        mutex_unlock(&f->mtx);
+}
+
 void wfile_read_too(struct wfile *f)
 {
         mutex_lock(&f->mtx);

@@ -93,6 +93,10 @@ void wfile_user_init(struct wfile *f, struct wfile_user *u, bool maps);
  * empty; `if_absent` only if there is no object then. */
 void wfile_create(struct wfile *f, struct wfile_user *u, bool if_absent);
 
+/* It was made and has a name that nothing else had: the next version is published only if there is
+ * no object then. */
+void wfile_claim(struct wfile *f);
+
 /* Somebody may read too: from now on what is sent stays readable, in memory or in the spill. */
 void wfile_read_too(struct wfile *f);
 
