@@ -4,7 +4,7 @@
 # at the next look.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 15
+plan 18
 start_store
 
 mount_ckptfs attr_ttl=600s
@@ -28,6 +28,16 @@ stat "$mnt" >/dev/null
 ls "$mnt/none" 2>/dev/null
 ls "$mnt/none" 2>/dev/null
 expect_requests "a name that is not there is remembered for attr_ttl" HeadObject=1
+expect_eq ENOENT "$(fdo size "$mnt/log")" "a log is not there"
+printf theirs | store_put log
+# promise: fresh.open
+expect_eq "ok ok ok theirsxx" "$(fdo open wca "$mnt/log" write 2 close) $(store_cat log)" \
+	"who appends to a name that was not there finds what another host made"
+requests_mark
+fdo open wca "$mnt/own" write 2 close >/dev/null
+expect_requests "who makes a file asks for its name once" HeadObject=1 ListObjectsV2=1 PutObject=1
+objects rm log
+objects rm own
 umount_ckptfs
 
 mount_ckptfs attr_ttl=600s consistency=strict

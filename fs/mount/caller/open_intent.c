@@ -24,14 +24,15 @@ bool call_read(const char *text, struct call *c)
                c->nr >= 0;
 }
 
-bool call_creates(const struct call *c, uint64_t *path)
+/* The flags of an open, and where its path is; 0: the call is none that is known. */
+static uint64_t open_flags(const struct call *c, uint64_t *path)
 {
         uint64_t flags = 0;
 
         *path = 0;
         /* A 32-bit program: its calls have other numbers. */
         if (c->sp <= UINT32_MAX)
-                return false;
+                return 0;
 #ifdef SYS_open
         if (c->nr == SYS_open) {
                 *path = c->arg[0];
@@ -48,6 +49,13 @@ bool call_creates(const struct call *c, uint64_t *path)
                 *path = c->arg[1];
                 flags = c->arg[2];
         }
+        return flags;
+}
+
+bool call_creates(const struct call *c, uint64_t *path)
+{
+        uint64_t flags = open_flags(c, path);
+
         /* Beside O_PATH, O_CREAT counts for nothing; with O_TMPFILE, of which O_DIRECTORY is a
          * part, the name is that of a directory. */
         return (flags & (O_CREAT | O_TRUNC | O_EXCL | O_PATH | O_DIRECTORY)) == (O_CREAT | O_TRUNC);
@@ -135,6 +143,14 @@ static bool read_path(pid_t tid, const struct call *c, uint64_t from, char *to, 
         bool whole = is_native(tid, c->pc) && read_string(tid, from, to, size);
         atomic_flag_clear(&reading);
         return whole;
+}
+
+bool caller_may_create(pid_t tid)
+{
+        struct call c;
+        uint64_t path;
+
+        return tid > 0 && read_call(tid, &c) && open_flags(&c, &path) & O_CREAT;
 }
 
 bool caller_creates(pid_t tid, const char *name)

@@ -13,6 +13,8 @@
  * 32-bit program, openat2(), whose flags are in memory, io_uring. Reads the memory of the caller, a
  * page of which may be of this mount: another thread must take requests meanwhile. */
 bool caller_creates(pid_t tid, const char *name);
+/* Whether thread `tid` is in an open() with O_CREAT. False when that cannot be read, as above. */
+bool caller_may_create(pid_t tid);
 
 /* --- its steps, for tests --- */
 

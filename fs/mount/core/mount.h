@@ -36,7 +36,7 @@ enum { LISTED_ASK, LISTED_ASSUME };
 enum { PRIVILEGES_DROP, PRIVILEGES_ALL };
 enum { CLOSE_TO_OPEN, STRICT };
 
-enum { MOUNT_SENT_BACK = 64, MOUNT_PROGRAMS = 32 };
+enum { MOUNT_SENT_BACK = 64, MOUNT_ABSENT = 64, MOUNT_PROGRAMS = 32 };
 
 /* How a program reads; op_read_cache.c's. */
 struct mount_program {
@@ -76,6 +76,14 @@ struct mount {
                 } v[MOUNT_SENT_BACK];
                 unsigned n, next;
         } sent_back; /* threads, to look a name up anew, see heir.h; tree's lock */
+        struct {
+                struct {
+                        pid_t tid;
+                        uint64_t name; /* its hash */
+                        int64_t told_ns;
+                } v[MOUNT_ABSENT];
+                unsigned next;
+        } absent; /* names that the store was asked for in vain, and by whom; tree's lock */
         struct {
                 struct mount_program v[MOUNT_PROGRAMS];
                 unsigned next;

@@ -41,6 +41,11 @@ void op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char 
 void op_readlink(fuse_req_t req, fuse_ino_t ino);
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev);
 
+/* Whether the caller's own lookup has just told that there is no such name: the kernel may remember
+ * that from an older one, as long as mount_absent_ttl(). */
+bool op_absent_told_locked(struct mount *m, pid_t tid, const struct node *dir, const char *name)
+        REQUIRES(tree_mutex);
+
 /* op_name.c: changes of names */
 void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
 void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);

@@ -27,6 +27,9 @@ enum {
         TRIES = 3  /* for who was sent back, while names and attributes change here */
 };
 
+/* What an open did not find it makes at once, if it may. */
+#define MADE_NS 100000000LL
+
 struct lookup *lookup_new(struct mount *m, struct node *parent, const char *name)
 {
         struct lookup *l = calloc(1, sizeof *l);
@@ -182,6 +185,29 @@ static void lookup_tell_locked(struct lookup *l, const struct node *n, struct fu
         e->entry_timeout = 0;
 }
 
+bool op_absent_told_locked(struct mount *m, pid_t tid, const struct node *dir, const char *name)
+        REQUIRES(tree_mutex)
+{
+        uint64_t hash = tree_name_hash(dir, name);
+
+        for (unsigned i = 0; tid && i < MOUNT_ABSENT; i++) {
+                if (m->absent.v[i].tid != tid || m->absent.v[i].name != hash)
+                        continue;
+                m->absent.v[i].tid = 0;
+                return tree_now_ns() - m->absent.v[i].told_ns < MADE_NS;
+        }
+        return false;
+}
+
+static void tell_absent_locked(struct lookup *l) REQUIRES(tree_mutex)
+{
+        unsigned oldest = l->m->absent.next++ % MOUNT_ABSENT;
+
+        l->m->absent.v[oldest].tid = fuse_req_ctx(l->req)->pid;
+        l->m->absent.v[oldest].name = tree_name_hash(l->parent, l->name);
+        l->m->absent.v[oldest].told_ns = tree_now_ns();
+}
+
 /* Neither an object nor a directory at the store: the kernel may remember that for as long as a
  * name. A directory stays while a file in it is not published yet. */
 static void lookup_absent(struct lookup *l)
@@ -207,6 +233,8 @@ static void lookup_absent(struct lookup *l)
                 tree_replaced_locked(l->m->tree, n);
         if (!e.ino)
                 heir_over_locked(l->m, fuse_req_ctx(l->req)->pid);
+        if (!e.ino && l->may_create)
+                tell_absent_locked(l);
         tree_unlock(l->m->tree);
         op_reply_entry(l->req, l->m, &e);
         lookup_free(l);
@@ -475,16 +503,16 @@ static bool lookup_local_locked(struct mount *m, struct node *n, bool sent_back,
         return true;
 }
 
-/* Whether the name is to be made and was not there a moment ago. Whoever only looks is told what
- * others have made since. */
+/* Whether the name is to be made and was not there a moment ago.
+ * Whoever only looks is told what others have made since. */
 static bool lookup_makes(struct lookup *l)
 {
         struct mount *m = l->m;
         struct node *dir = l->parent;
         int64_t since = tree_now_ns() - tree_ttl_ns(m->tree);
 
-        l->creates = l->doubted && m->params.consistency != STRICT && m->params.threads > 1 &&
-                     caller_creates(fuse_req_ctx(l->req)->pid, l->name);
+        l->creates =
+                l->may_create && l->doubted && caller_creates(fuse_req_ctx(l->req)->pid, l->name);
         if (!l->creates)
                 return false;
         tree_lock(m->tree);
@@ -551,6 +579,8 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
                 l->was_dir = was_dir;
                 l->sent_back = back;
                 l->since = l->begun;
+                l->may_create = m->params.consistency != STRICT && m->params.threads > 1 &&
+                                caller_may_create(fuse_req_ctx(req)->pid);
                 lookup_begin(l);
         }
         prefetch_ask(ahead);

@@ -201,6 +201,12 @@ static void detach_file(struct mount *m, struct node *n, struct handle *h)
 
 /* --- create --- */
 
+/* Whether the file is not to be made anew, if there is one. */
+static bool keeps_what_is_there(const struct opening *o)
+{
+        return !(o->fi.flags & (O_EXCL | O_TRUNC));
+}
+
 /* The node for a new file, with one more reference, and `o->h` writing it. 0 or a negative errno.
  */
 static int create_locked(struct opening *o, struct attr *attr) REQUIRES(tree_mutex)
@@ -215,6 +221,8 @@ static int create_locked(struct opening *o, struct attr *attr) REQUIRES(tree_mut
                 return -EEXIST;
         if (n && n->dir)
                 return -EISDIR;
+        if (n && keeps_what_is_there(o))
+                return -ESTALE; /* the kernel did not know: it is to look the name up */
         if (n) {
                 tree_pin_locked(n);
         } else {
@@ -249,12 +257,10 @@ static int create_locked(struct opening *o, struct attr *attr) REQUIRES(tree_mut
         return 0;
 }
 
-static void create_granted(struct waiter *w)
+static void create_end(struct opening *o, int err)
 {
-        struct opening *o = CONTAINER_OF(w, struct opening, lock.waiter);
         const struct fuse_ctx *who = fuse_req_ctx(o->req);
         struct mount *m = o->m;
-        int err = request_ended(o->request) ? -EINTR : mount_key(m, o->dir, o->name, &o->key);
 
         tree_lock(m->tree);
         struct attr attr = attr_sync_fresh_locked(m, o->dir, o->name, S_IFREG | (o->mode & 07777),
@@ -270,6 +276,30 @@ static void create_granted(struct waiter *w)
                 opening_fail(o, err);
         else
                 cut_and_open(o);
+}
+
+static void create_asked(void *arg, int err, const struct store_object *obj)
+{
+        (void)obj;
+        create_end(arg, !err ? -ESTALE : err == -ENOENT ? 0 : err);
+}
+
+/* Where the kernel remembers that there was no such file, another host may have made it since, and
+ * who would go on writing it is sent to look it up. */
+static void create_granted(struct waiter *w)
+{
+        struct opening *o = CONTAINER_OF(w, struct opening, lock.waiter);
+        struct mount *m = o->m;
+        int err = request_ended(o->request) ? -EINTR : mount_key(m, o->dir, o->name, &o->key);
+
+        tree_lock(m->tree);
+        bool asks = !err && keeps_what_is_there(o) && m->params.consistency != STRICT &&
+                    !op_absent_told_locked(m, fuse_req_ctx(o->req)->pid, o->dir, o->name);
+        tree_unlock(m->tree);
+        if (asks)
+                err = store_head(m->store, o->key, create_asked, o);
+        if (!asks || err)
+                create_end(o, err);
 }
 
 void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,

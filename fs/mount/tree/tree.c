@@ -61,7 +61,7 @@ static uint64_t hash_bytes(uint64_t h, const char *s)
         return h;
 }
 
-static uint64_t name_hash(const struct node *dir, const char *name)
+uint64_t tree_name_hash(const struct node *dir, const char *name)
 {
         return hash_bytes(dir->ino ^ 0xcbf29ce484222325ULL, name);
 }
@@ -222,7 +222,7 @@ static struct node **bucket(struct tree *t, uint64_t hash)
 struct node *tree_find_locked(struct tree *t, struct node *dir, const char *name)
         REQUIRES(tree_mutex)
 {
-        uint64_t hash = name_hash(dir, name);
+        uint64_t hash = tree_name_hash(dir, name);
         for (struct node *n = *bucket(t, hash); n; n = n->hash_next)
                 if (n->hash == hash && n->parent == dir && !strcmp(n->name, name))
                         return n;
@@ -293,7 +293,7 @@ uint64_t tree_ino_locked(struct tree *t, const struct node *dir, const char *nam
         REQUIRES(tree_mutex)
 {
         const struct node *n = tree_find_locked(t, (struct node *)(uintptr_t)dir, name);
-        return n ? n->ino : free_ino_locked(t, name_hash(dir, name));
+        return n ? n->ino : free_ino_locked(t, tree_name_hash(dir, name));
 }
 
 static void grow_locked(struct tree *t) REQUIRES(tree_mutex)
@@ -346,7 +346,7 @@ enum removed tree_removed_since_locked(struct tree *t, struct node *dir, const c
 {
         if (tree_find_locked(t, dir, name))
                 return NOT_REMOVED;
-        return tombstone_find_name(t->tombstones, name_hash(dir, name), since_ns);
+        return tombstone_find_name(t->tombstones, tree_name_hash(dir, name), since_ns);
 }
 
 void tree_note_unknown_locked(struct node *dir, const char *name) REQUIRES(tree_mutex)
@@ -367,7 +367,7 @@ static void carry_locks_locked(const struct node *n, struct node *from, struct n
 static void note_removed_locked(struct tree *t, const struct node *dir, const char *name)
         REQUIRES(tree_mutex)
 {
-        tombstone_add_name(t->tombstones, name_hash(dir, name), REMOVED, tree_now_ns());
+        tombstone_add_name(t->tombstones, tree_name_hash(dir, name), REMOVED, tree_now_ns());
 }
 
 void tree_note_passed_locked(struct tree *t, const char *key, bool gone) REQUIRES(tree_mutex)
@@ -422,7 +422,7 @@ void tree_move_locked(struct tree *t, struct node *n, struct node *dir, const ch
                 tree_remove_locked(t, n); /* found again by asking */
         lead_astray_locked(t, from, n->name);
         if (!n->hashed) { /* what it was has that name at the store */
-                tombstone_end_name(t->tombstones, name_hash(dir, name));
+                tombstone_end_name(t->tombstones, tree_name_hash(dir, name));
                 free(copy);
                 return;
         }
@@ -435,7 +435,7 @@ void tree_move_locked(struct tree *t, struct node *n, struct node *dir, const ch
         n->parent = dir;
         n->moved = ++t->moves;
         carry_locks_locked(n, from, dir);
-        n->hash = name_hash(dir, name);
+        n->hash = tree_name_hash(dir, name);
         tombstone_end_name(t->tombstones, n->hash);
         put_in(bucket(t, n->hash), n);
         dir->refs++;
@@ -498,7 +498,7 @@ static struct node *make_locked(struct tree *t, struct node *dir, const char *na
         n->parent = dir;
         n->turn = 1;
         n->dir = info->dir;
-        n->hash = name_hash(dir, name);
+        n->hash = tree_name_hash(dir, name);
         tombstone_end_name(t->tombstones, n->hash);
         n->ino = free_ino_locked(t, n->hash);
         n->name = strdup(name);

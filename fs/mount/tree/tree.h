@@ -152,6 +152,9 @@ void tree_sleep_locked(struct tree *t) REQUIRES(tree_mutex);
 void tree_wake_if_locked(struct tree *t, bool over) REQUIRES(tree_mutex);
 struct node *tree_root(struct tree *t);
 
+/* What a name is known by that may have no node. */
+uint64_t tree_name_hash(const struct node *dir, const char *name);
+
 /* The node of `name` in `dir`, or NULL. */
 struct node *tree_find_locked(struct tree *t, struct node *dir, const char *name)
         REQUIRES(tree_mutex);
