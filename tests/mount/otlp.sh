@@ -3,7 +3,7 @@
 # otlp.sh: a collector of OpenTelemetry gets the metrics of a mount, as metrics.def names them.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 23
+plan 26
 start_store
 python=$CKPTFS_PEERS/clients/bin/python
 "$python" -c 'import opentelemetry.proto' 2>/dev/null || python=python3
@@ -130,7 +130,7 @@ echo 503 >"$tmp/got/says"
 n=$(exports)
 more_exports() { [ "$(exports)" -ge $((n + 4)) ]; }
 wait_for 60 more_exports
-expect_eq 1 "$(grep -c 'warning: metrics_otlp=.*it says 503: start the collector' "$mount_log")" \
+expect_eq 1 "$(grep -c 'warning: metrics_otlp=.*it says 503: see the collector.s log' "$mount_log")" \
 	"a collector that refuses is said to, once, and asked again"
 expect_log 'it says 503'
 echo 200 >"$tmp/got/says"
@@ -153,8 +153,22 @@ taken_again() { [ "$(grep -c 'takes the metrics again' "$mount_log")" -gt "$agai
 check "a collector that asks for seconds without a request gets none" left_alone 3 3
 check "a collector that asks for none until a date gets none" left_alone 5 'date 6'
 expect_log 'it says 429'
+# advised STATUS REMEDY: what the log advises when the collector replies with that.
+advised() {
+	again=$(grep -c 'takes the metrics again' "$mount_log")
+	echo "$1" >"$tmp/got/says"
+	wait_for 60 grep -q "warning: metrics_otlp=.*: $2" "$mount_log" || return 1
+	echo 200 >"$tmp/got/says"
+	wait_for 60 taken_again
+}
+check "a collector that wants a key is said to, and where it goes" \
+	advised 401 "it says 401: put the collector's key into OTEL_EXPORTER_OTLP_HEADERS"
+expect_log 'it says 401'
+check "a URL that is no collector's is said to" advised 404 'it says 404: correct the URL'
+expect_log 'it says 404'
 echo '200 {"partialSuccess": {"rejectedDataPoints": "1", "errorMessage": "too old"}}' >"$tmp/got/says"
 check "what a collector does not take of an export is said" wait_for 60 grep -q 'it did not take all: too old' "$mount_log"
+expect_eq 0 "$(grep -c 'too old: start the collector' "$mount_log")" "a collector that took a part need not be started"
 expect_log 'it did not take all'
 echo nothing >"$tmp/got/says"
 : >"$tmp/got/hangs"

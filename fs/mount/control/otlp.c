@@ -66,8 +66,33 @@ static uint64_t hold_of(const struct http_once *x)
         return ms < HOLD_MAX_MS ? ms : HOLD_MAX_MS;
 }
 
-/* 0: taken, if not all then `why` says so; 1: to be tried again; -1: not this way. */
-static int post(struct otlp *o, const struct buf *body, unsigned timeout_ms, char *why, size_t nwhy)
+/* What went wrong with an export, and what to do about it. */
+struct trouble {
+        char why[512]; /* empty: nothing */
+        const char *remedy;
+};
+
+static const char *remedy_of(int status)
+{
+        switch (status) {
+        case 401:
+        case 403:
+                return "put the collector's key into OTEL_EXPORTER_OTLP_HEADERS and mount again";
+        case 404:
+        case 405:
+                return "correct the URL; its usual path is " DEFAULT_PATH;
+        case 429:
+        case 502:
+        case 503:
+        case 504:
+                return "see the collector's log; the next export has everything";
+        default:
+                return "see the collector's log, and whether the URL is that of OTLP over HTTP";
+        }
+}
+
+/* 0: taken, if not all then `t` says so; 1: to be tried again; -1: not this way. */
+static int post(struct otlp *o, const struct buf *body, unsigned timeout_ms, struct trouble *t)
 {
         struct http_once x = {.method = "POST",
                               .url = o->url,
@@ -81,14 +106,16 @@ static int post(struct otlp *o, const struct buf *body, unsigned timeout_ms, cha
         int err = http_once(&x);
         o->hold_ms = 0;
         if (err) {
-                snprintf(why, nwhy, "%s", *x.error ? x.error : strerror(-err));
+                snprintf(t->why, sizeof t->why, "%s", *x.error ? x.error : strerror(-err));
+                t->remedy = "start the collector or correct the URL; the next export has "
+                            "everything";
         } else if (x.status >= 200 && x.status < 300) {
-                otlp_read_partial(&x.reply, why, nwhy);
+                otlp_read_partial(&x.reply, t->why, sizeof t->why);
+                t->remedy = "see the collector's log and limits; it has what it took";
                 rc = 0;
         } else {
-                bool denied = x.status == 401 || x.status == 403;
-                snprintf(why, nwhy, "it says %d%s", x.status,
-                         denied ? ", whose key goes into OTEL_EXPORTER_OTLP_HEADERS" : "");
+                snprintf(t->why, sizeof t->why, "it says %d", x.status);
+                t->remedy = remedy_of(x.status);
                 rc = x.status == 429 || (x.status >= 502 && x.status <= 504) ? 1 : -1;
                 if (rc > 0)
                         o->hold_ms = hold_of(&x);
@@ -112,29 +139,28 @@ static bool ends_within(struct otlp *o, uint64_t ms)
 }
 
 /* The log has a line when it begins to fail, and when it goes on. */
-static void tell(struct otlp *o, const char *why)
+static void tell(struct otlp *o, const struct trouble *t)
 {
-        if (*why && !o->fails)
-                log_warn_of(LOG_ABOUT(.operation = "export",
-                                      .remedy = "start the collector or correct the URL; the next "
-                                                "export has everything"),
-                            "metrics_otlp=%s: %s", o->url, why);
-        if (!*why && o->fails)
+        if (*t->why && !o->fails)
+                log_warn_of(LOG_ABOUT(.operation = "export", .remedy = t->remedy),
+                            "metrics_otlp=%s: %s", o->url, t->why);
+        if (!*t->why && o->fails)
                 log_info("metrics_otlp=%s: the collector takes the metrics again", o->url);
-        o->fails = *why != 0;
+        o->fails = *t->why != 0;
 }
 
 static void export(struct otlp *o, unsigned tries, unsigned timeout_ms)
 {
         CLEANUP(buf_release) struct buf body = BUF_INIT;
-        char why[512] = "";
+        struct trouble t = {0};
         int rc = 1;
 
         stats_update(o->m);
         CLEANUP(freep)
         char *text = otlp_json(o->labels.v, o->labels.n, (uint64_t)o->m->mounted_ns, wall_ns());
         if (!text || buf_adds(&body, text)) {
-                tell(o, "there is no memory for the metrics");
+                tell(o, &(struct trouble){.why = "there is no memory for the metrics",
+                                          .remedy = "free some; the next export has everything"});
                 return;
         }
         for (unsigned i = 0; rc > 0 && i < tries; i++) {
@@ -142,11 +168,11 @@ static void export(struct otlp *o, unsigned tries, unsigned timeout_ms)
                         break; /* the next export has it */
                 if (i && ends_within(o, o->hold_ms ? o->hold_ms : (uint64_t)PAUSE_MS << (i - 1)))
                         return; /* the last one has it */
-                *why = 0;
-                rc = post(o, &body, timeout_ms, why, sizeof why);
+                *t.why = 0;
+                rc = post(o, &body, timeout_ms, &t);
         }
         if (!__atomic_load_n(&o->stop, __ATOMIC_SEQ_CST))
-                tell(o, why);
+                tell(o, &t);
 }
 
 static void *run(void *arg)
