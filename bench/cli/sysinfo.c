@@ -15,6 +15,13 @@
 
 #include "base/banned.h"
 
+/* clang's own text begins with its name, gcc's is the number alone. */
+#ifdef __clang__
+#define COMPILER __VERSION__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
 void sysinfo_add(const struct coll *c, struct json *to)
 {
         char text[256], nccl[64];
@@ -30,7 +37,7 @@ void sysinfo_add(const struct coll *c, struct json *to)
         store_http_library(text, sizeof text);
         json_add_string(v, "libcurl", text);
         json_add_string(v, "openssl", digest_library());
-        json_add_string(v, "compiler", __VERSION__);
+        json_add_string(v, "compiler", COMPILER);
         if (!uname(&u)) {
                 json_add_string(v, "kernel", u.release);
                 json_add_string(m, "host", u.nodename);

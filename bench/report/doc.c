@@ -26,11 +26,14 @@ static const char style[] =
         "thead tr:last-child th{border-bottom:2px solid #1d2730}"
         "tbody td{border-bottom:1px solid #dfe3e6}"
         "tbody td.g,thead th.g{padding-left:1.8rem}"
+        "th span{display:block;text-align:center;padding-bottom:.2rem;"
+        "border-bottom:1px solid #5a6670}"
         ".plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(26rem,100%),1fr));"
         "gap:1rem 2rem}"
-        "figure{margin:1rem 0;max-width:40rem}figure svg{width:100%;height:auto}"
+        "figure{margin:1rem 0;max-width:40rem;overflow-x:auto}"
+        "figure svg{width:100%;min-width:26rem;height:auto}"
         "figcaption{font-weight:600;color:#1d2730}"
-        "dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;"
+        "dl{display:grid;grid-template-columns:fit-content(40%) 1fr;gap:.15rem 1rem;"
         "font-size:.9rem}dt{color:#5a6670}dd{margin:0;overflow-wrap:anywhere}"
         ".scroll{overflow-x:auto}";
 
@@ -213,10 +216,13 @@ static void group_row(struct doc *d)
         for (size_t i = 0; i < d->ncolumns; i += span) {
                 for (span = 1; i + span < d->ncolumns && same_group(&c[i], &c[i + span]);)
                         span++;
-                buf_addf(&d->html, "<th%s colspan=\"%zu\">", c[i].group ? " class=\"g\"" : "",
-                         span);
-                html_text(&d->html, c[i].group ? c[i].group : "");
-                buf_adds(&d->html, "</th>");
+                if (!c[i].group) {
+                        buf_addf(&d->html, "<th colspan=\"%zu\"></th>", span);
+                        continue;
+                }
+                buf_addf(&d->html, "<th class=\"g\" colspan=\"%zu\"><span>", span);
+                html_text(&d->html, c[i].group);
+                buf_adds(&d->html, "</span></th>");
         }
         buf_adds(&d->html, "</tr>\n");
 }

@@ -46,7 +46,7 @@ static void row(struct doc *d, const struct jobs *jobs, size_t i)
 
 static void table(struct doc *d, const struct jobs *jobs)
 {
-        static const char relative[] = "speed relative to s3, higher is better";
+        static const char relative[] = "speed relative to s3";
         const struct doc_column columns[] = {{NULL, "storage"},        {"save", "s"},
                                              {"save", "GB/s"},         {"load", "s"},
                                              {"load", "GB/s"},         {"CPU-s per GB", "save"},
@@ -229,27 +229,52 @@ static double rate(const struct jobs *jobs, size_t i, int phase)
                        : 0;
 }
 
-/* "Save: disk is fastest, 1.5 times as fast as s3, 2.8 times as fast as mount.", or of one alone
- * its speed. */
+/* What speaks against a job being faster than another for certain, or "". */
+static const char *doubt(const struct jobs *jobs, size_t fast, size_t slow, int phase)
+{
+        const struct json *st[2];
+        const size_t of[2] = {fast, slow};
+
+        for (int i = 0; i < 2; i++) {
+                const struct json *m = json_get(jobs->job[of[i]], "metrics");
+                st[i] = json_get(json_get(m, phases[phase]), "seconds_stats");
+                if (json_number(json_get(st[i], "n"), 0) < 2)
+                        return " (one epoch has no range)";
+        }
+        double bytes[2]; /* by which seconds become a rate: jobs of a sweep differ in size */
+        for (int i = 0; i < 2; i++)
+                bytes[i] = rate(jobs, of[i], phase) * json_number(json_get(st[i], "median"), 0);
+        double least = bytes[0] * json_number(json_get(st[1], "min"), 0);
+        double most = bytes[1] * json_number(json_get(st[0], "max"), 0);
+        return least > most ? "" : " (ranges overlap)";
+}
+
+/* "Save: disk is fastest, 1.50 times as fast as s3, 2.80 times as fast as mount.", where no range
+ * of the others overlaps its own; else "has the best median". Of one alone its speed. */
 static void say_fastest(struct buf *to, const struct jobs *jobs, int phase)
 {
         enum { OTHERS_MAX = 6 };
         const char *word = phase ? "Load" : "Save";
         CLEANUP(buf_release) struct buf text = BUF_INIT;
         size_t best = 0, others = 0;
+        bool sure = true;
 
         for (size_t i = 1; i < jobs->n; i++)
                 if (rate(jobs, i, phase) > rate(jobs, best, phase))
                         best = i;
-        for (size_t i = 0; i < jobs->n && others < OTHERS_MAX; i++) {
+        for (size_t i = 0; i < jobs->n; i++) {
                 if (i == best || rate(jobs, i, phase) <= 0)
                         continue;
-                buf_addf(&text, ", %.2f times as fast as %s",
-                         rate(jobs, best, phase) / rate(jobs, i, phase), jobs->label[i]);
-                others++;
+                const char *but = doubt(jobs, best, i, phase);
+                sure = sure && !*but;
+                if (others++ < OTHERS_MAX)
+                        buf_addf(&text, ", %.2f times as fast as %s%s",
+                                 rate(jobs, best, phase) / rate(jobs, i, phase), jobs->label[i],
+                                 but);
         }
         if (others)
-                job_says(to, "%s: %s is fastest%s.", word, jobs->label[best], text.p);
+                job_says(to, "%s: %s %s%s.", word, jobs->label[best],
+                         sure ? "is fastest" : "has the best median", text.p);
         else if (jobs->n && rate(jobs, best, phase) > 0)
                 job_says(to, "%s: %s reaches %.2f GB/s.", word, jobs->label[best],
                          rate(jobs, best, phase));

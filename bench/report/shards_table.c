@@ -298,7 +298,7 @@ static void headings(FILE *to, const struct json *jobs, int width)
         if (epochs > 1 && !differs(jobs, "epochs"))
                 snprintf(median, sizeof median, ", medians of %g epochs", epochs);
         fprintf(to, "%s; seconds are the maximum over ranks%s\n\n", line, median);
-        fprintf(to, "%-*s %9s %7s %9s %7s %15s%s\n", width, "", "save", "", "load", "", "CPU-s/GB",
+        fprintf(to, "%-*s %13s %17s %19s%s\n", width, "", "save", "load", "CPU-s/GB",
                 direct ? "  speed / s3 [1]" : "");
         fprintf(to, "%-*s %9s %7s %9s %7s %8s %6s%s\n", width, "storage", "s", "GB/s", "s", "GB/s",
                 "save", "load", direct ? "     save   load" : "");

@@ -3,7 +3,7 @@
 # report.sh: results become one page that needs no other file, with gnuplot and without.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 21
+plan 26
 cd "$tmp" || exit 1
 mkdir disk empty
 
@@ -30,8 +30,35 @@ check "texts of a user are escaped" grep -q '&lt;b&gt;&amp;&quot;odd&quot;' plai
 check_fails "a directory without results is an error" bench report empty -o none.html
 check "a directory without results makes no page" test ! -e none.html
 bench shards size=1M storage=disk path=disk epochs=1,2 out=two >two.out 2>&1 && bench report two -o two.html >>two.out 2>&1
-check "a page begins a run with which storage is fastest, and by how much" \
-	grep -qE 'Save: disk epochs=[12] is fastest, [0-9.]+ times as fast as disk epochs=[12]\.' two.html
+check "a page begins a run with how much faster a storage was; one epoch makes none the fastest" \
+	grep -qE 'Save: disk epochs=[12] has the best median, [0-9.]+ times as fast as disk epochs=[12] \(one epoch has no range\)\.' two.html
+bench shards size=1M storage=disk path=disk epochs=2 seed=1,2 out=ranges >ranges.out 2>&1
+python3 - <<'END'
+import json, pathlib
+
+(path,) = pathlib.Path("ranges").rglob("run_results.json")
+run = json.loads(path.read_text())
+for phase, ranges in (("save", ((1, 2), (2.5, 4))), ("load", ((1, 3), (2.5, 4)))):
+    for job, (least, most) in zip(run["job_results"], ranges):
+        of = job["metrics"][phase]
+        of["seconds_stats"].update(n=2, min=least, max=most, median=(least + most) / 2)
+        of["gb_per_s"] = 2 / (least + most)
+path.write_text(json.dumps(run))
+END
+bench report ranges -o ranges.html >>ranges.out 2>&1
+check "a storage whose range is apart from all others is the fastest" \
+	grep -q 'Save: disk seed=1 is fastest, 2.17 times as fast as disk seed=2\.' ranges.html
+check "a storage whose range overlaps another's is not called the fastest" \
+	grep -q 'Load: disk seed=1 has the best median, 1.62 times as fast as disk seed=2 (ranges overlap)\.' ranges.html
+check "a heading of two columns has a line over both" \
+	grep -q '<th class="g" colspan="2"><span>save</span></th>' ranges.html
+check "a heading of two columns stands in the middle of both in a terminal" awk '
+	/^ +save +load +CPU-s/ { save = index($0, "save") + 1; load = index($0, "load") + 1 }
+	/^storage / { n = split($0, c, "GB/s"); one = length(c[1]); two = one + 4 + length(c[2]); first = index($0, " s ") + 1 }
+	END { exit !(n == 3 && save > first && save <= one && load > two - (one - first) && load <= two) }' ranges.out
+
+compiler=$(grep -h "\"compiler\"" two/*/*/run_results.json | cut -d "\"" -f 4)
+case $compiler in gcc\ [0-9]* | *[Cc]lang\ [0-9]*) ok "the compiler has its name" ;; *) not_ok "the compiler has its name: $compiler" ;; esac
 
 bench report two multirun -o all.html >all.out 2>&1
 expect_eq "1 2 shards shards" "$(sed -n 's/^\([0-9]*\)\. .*/\1/p' all.md | paste -sd ' ') \
