@@ -132,11 +132,12 @@ static int posix_start(const struct keys *k, const char *storage, const char *di
         bool disk = !strcmp(storage, "disk");
         p->gds = disk && gds_mode(&gds_says) != GDS_OFF;
         p->threads = disk ? (size_t)k->disk_threads : 1;
-        int n = snprintf(p->dir, sizeof p->dir, "%s/%s", top, dir);
+        for (p->top = strlen(top); p->top > 1 && top[p->top - 1] == '/';)
+                p->top--;
+        int n = snprintf(p->dir, sizeof p->dir, "%.*s%s%s", (int)p->top, top, *dir ? "/" : "", dir);
         err = n >= (int)sizeof p->dir ? -ENAMETOOLONG : *dir ? cleanup_add_path(p->dir) : 0;
         if (err == -ECANCELED && !access(p->dir, F_OK))
                 err = 0; /* what is there can be removed, also after a signal */
-        p->top = strlen(top);
         if (!err && !rank)
                 say_made(top);
         if (!err)

@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 22
+plan 23
 cd "$tmp" || exit 1
 mkdir disk
 echo '[]' >faults.json
@@ -91,4 +91,6 @@ refused "another file" "neither safetensors nor"
 load storage=disk out=bad 2>bad.err
 expect_eq "1 1 1" "$? $(wc -l <bad.err) $(grep -c file= bad.err)" "the file's key is asked for"
 load storage=disk file=missing out=bad 2>bad.err
-expect_eq "1 1 1" "$? $(wc -l <bad.err) $(grep -c 'missing: No such file' bad.err)" "a file that is not there is one line"
+expect_eq "1 1 1" "$? $(wc -l <bad.err) $(grep -c ': disk/missing: No such file' bad.err)" "a file that is not there is one line"
+load storage=disk path=disk/ file=missing out=bad 2>bad.err
+expect_eq "1 1" "$? $(grep -c ': disk/missing: No such file' bad.err)" "a path that ends in a slash has one slash"
