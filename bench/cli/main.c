@@ -320,10 +320,10 @@ int main(int argc, char **argv)
                 return null_fuse_main(argv[2]);
         if (!strcmp(argv[1], "become"))
                 return child_become_main(argc, argv);
+        log_open("ckptbench", "stderr", LOG_LEVEL_ERROR); /* bad input is one line: ours */
         /* what "async" starts to write beside its steps */
         if (!strcmp(argv[1], "async-writer") && argc == 3)
                 return train_writer_main(argv[2]);
-        log_open("ckptbench", "stderr", LOG_LEVEL_ERROR); /* bad input is one line: ours */
         if (!strcmp(argv[1], "report"))
                 return report_main(argc - 1, argv + 1);
         if (!strcmp(argv[1], "compare"))

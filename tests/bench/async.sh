@@ -3,9 +3,10 @@
 # async.sh: saves beside training steps: what blocks, what a slow storage costs, that the wait for the
 # save before is counted, and that a save is a checkpoint from which training goes on.
 . "$srcdir/tests/lib/tap.sh"
+. "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 23
+plan 24
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -38,6 +39,11 @@ check "a process writes saves from memory of each kind, and the last one is veri
 check "the peak of memory of a writing process is told apart" jq -e 'all(.job_results[].metrics;
 	.peak_memory_writer_bytes > 8e6 and .peak_memory_bytes > 16e6)' process/*/*/run_results.json
 expect_eq "" "$(ls disk)" "an asynchronous save leaves no file"
+store_start storesim --clock-skew 1h # which the store's client tells of where it may
+bench async size=4M storage=s3 s3.endpoint="$CKPTFS_TEST_ENDPOINT" s3.uri="s3://$CKPTFS_TEST_BUCKET" steps=2 step_time=5ms \
+	async.writer=process out=quiet >/dev/null 2>err
+expect_eq "0 " "$? $(cat err)" "a process that writes says no more than its rank"
+store_stop
 bench async size=4M storage=null steps=1 steps_per_save=2 out=none 2>err
 expect_eq "1 1" "$? $(wc -l <err)" "steps without a save are refused in one line"
 
