@@ -298,7 +298,7 @@ static int sum_to(struct coll *c, unsigned root, const float *run, float *mine, 
         return err;
 }
 
-static int mpi_sum_scatter(struct coll *c, const float *all, float *mine, size_t n)
+static int mpi_sum_scatter(struct coll *c, float *all, float *mine, size_t n)
 {
         const size_t bytes = n * c->ranks * sizeof *all;
         MPI_Request req;

@@ -242,7 +242,7 @@ static int nccl_sum(struct coll *c, float *v, size_t n)
         return of(c)->before.ops->sum(&of(c)->before, v, n);
 }
 
-static int nccl_sum_scatter(struct coll *c, const float *all, float *mine, size_t n)
+static int nccl_sum_scatter(struct coll *c, float *all, float *mine, size_t n)
 {
         return of(c)->before.ops->sum_scatter(&of(c)->before, all, mine, n);
 }

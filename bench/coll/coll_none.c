@@ -50,7 +50,7 @@ static int none_sum(struct coll *c, float *v, size_t n)
         return 0;
 }
 
-static int none_sum_scatter(struct coll *c, const float *all, float *mine, size_t n)
+static int none_sum_scatter(struct coll *c, float *all, float *mine, size_t n)
 {
         (void)c;
         memmove(mine, all, n * sizeof *mine);

@@ -95,6 +95,65 @@ static int team_barrier(struct coll *c)
         return join(c, NULL, 0, 0, join_nothing);
 }
 
+/* What goes to other ranks, and what comes from them, has room in the second one's `all`. */
+static int team_gather(struct coll *c, const void *mine, size_t n, void *all)
+{
+        struct coll_member *m = of(c);
+        struct coll_team *t = m->team;
+        struct coll *ranks = t->ranks;
+        const size_t number = (size_t)(m - t->member);
+
+        if (t->n == 1)
+                return ranks->ops->gather(ranks, mine, n, all);
+        m->all = all;
+        meet(t);
+        memcpy((char *)t->member[1].all + number * n, mine, n);
+        meet(t);
+        if (!number)
+                t->err = ranks->ops->gather(ranks, t->member[1].all, t->n * n, all);
+        meet(t);
+        const int err = t->err;
+        if (!err && number)
+                memcpy(all, t->member[0].all, c->ranks * n);
+        meet(t); /* the first goes on to use its memory */
+        return err;
+}
+
+/* Values [from, until) of the first one's `all` become the sum of all threads'. */
+static void add_up(struct coll_team *t, size_t from, size_t until)
+{
+        float *to = t->member[0].all;
+
+        for (unsigned i = 1; i < t->n; i++) {
+                const float *v = t->member[i].all;
+                for (size_t k = from; k < until; k++)
+                        to[k] += v[k];
+        }
+}
+
+static int team_sum_scatter(struct coll *c, float *all, float *mine, size_t n)
+{
+        struct coll_member *m = of(c);
+        struct coll_team *t = m->team;
+        struct coll *ranks = t->ranks;
+        const size_t number = (size_t)(m - t->member), share = ranks->ranks * n;
+
+        if (t->n == 1)
+                return ranks->ops->sum_scatter(ranks, all, mine, n);
+        m->all = all;
+        meet(t);
+        add_up(t, number * share, (number + 1) * share);
+        meet(t);
+        if (!number)
+                t->err = ranks->ops->sum_scatter(ranks, all, t->member[1].all, t->n * n);
+        meet(t);
+        const int err = t->err;
+        if (!err)
+                memcpy(mine, (float *)t->member[1].all + number * n, n * sizeof *mine);
+        meet(t); /* the second goes on to use its memory */
+        return err;
+}
+
 /* --- what threads do not ask of each other --- */
 
 static int team_init(struct coll *c, int *argc, char ***argv)
@@ -108,24 +167,6 @@ static int team_init(struct coll *c, int *argc, char ***argv)
 static void team_version(char *out, size_t n)
 {
         snprintf(out, n, "threads");
-}
-
-static int team_sum_scatter(struct coll *c, const float *all, float *mine, size_t n)
-{
-        (void)c;
-        (void)all;
-        (void)mine;
-        (void)n;
-        return -EOPNOTSUPP;
-}
-
-static int team_gather(struct coll *c, const void *mine, size_t n, void *all)
-{
-        (void)c;
-        (void)mine;
-        (void)n;
-        (void)all;
-        return -EOPNOTSUPP;
 }
 
 static int team_bcast(struct coll *c, void *p, size_t n)

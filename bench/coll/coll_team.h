@@ -18,6 +18,7 @@ struct coll_team {
                 struct coll coll;
                 struct coll_team *team;
                 void *mine; /* what it has brought */
+                void *all;  /* that, and room for what comes of it, for all ranks */
         } * member;
         int err; /* of what the first has called for all */
         struct mutex mtx;
@@ -29,8 +30,8 @@ struct coll_team {
 };
 
 /* n threads in each of c's ranks: member[i].coll is rank c->rank * n + i of c->ranks * n. It has
- * max, sum and barrier, and else fails with -EOPNOTSUPP. 0 or -ENOMEM; release it whatever that
- * was. A zeroed one may be released. */
+ * max, sum, sum_scatter, gather and barrier, and else fails with -EOPNOTSUPP. 0 or -ENOMEM; release
+ * it whatever that was. A zeroed one may be released. */
 int coll_team_init(struct coll_team *t, unsigned n, struct coll *c);
 void coll_team_release(struct coll_team *t);
 

@@ -33,8 +33,8 @@ struct coll_ops {
         /* Each of the n values becomes the sum of all ranks'. */
         int (*sum)(struct coll *c, float *v, size_t n);
         /* Of as many runs of n values as there are ranks, one behind the other in `all`, the sum of
-         * all ranks' runs number r to rank r's `mine`. */
-        int (*sum_scatter)(struct coll *c, const float *all, float *mine, size_t n);
+         * all ranks' runs number r to rank r's `mine`; `all` holds anything afterwards. */
+        int (*sum_scatter)(struct coll *c, float *all, float *mine, size_t n);
         /* n bytes of each rank, in the order of ranks, to `all` (ranks * n bytes) of every rank. */
         int (*gather)(struct coll *c, const void *mine, size_t n, void *all);
         /* n bytes of rank 0 to all. */

@@ -68,8 +68,8 @@ static int take_places(struct fsdp *f, size_t room)
         return 0;
 }
 
-int fsdp_init(struct fsdp *f, struct network *g, struct coll *c, struct coll_queue *q,
-              enum fsdp_prefetch prefetch)
+int fsdp_init(struct fsdp *f, struct network *g, unsigned device, struct coll *c,
+              struct coll_queue *q, enum fsdp_prefetch prefetch)
 {
         const struct math_ops *ops = g->ops;
         size_t room = 0, whole = 0;
@@ -77,6 +77,7 @@ int fsdp_init(struct fsdp *f, struct network *g, struct coll *c, struct coll_que
 
         *f = (struct fsdp){.net = g,
                            .coll = c,
+                           .device = device,
                            .queue = q,
                            .prefetch = prefetch,
                            .at = calloc(g->ntensors + 1, sizeof *f->at)};
@@ -157,6 +158,7 @@ static int gather_unit(struct coll_work *w)
         const size_t n = unit_room(g->of, &u) * sizeof(float);
         const uint64_t begin = clock_ns();
 
+        ops->use(g->of->device); /* the queue's thread may be new to it */
         g->own = ops->reach(g->place->mark);
         if (!g->own)
                 g->own = ops->get_behind(g->place->mine, g->of->params + g->of->at[u.first], n,
@@ -175,6 +177,7 @@ static int scatter_unit(struct coll_work *w)
         const size_t n = unit_room(s->of, &u);
         const uint64_t begin = clock_ns();
 
+        ops->use(s->of->device);
         s->own = ops->reach(s->place->mark);
         int err = c->ops->sum_scatter(c, s->place->all, s->place->mine, n);
         if (!err && !s->own)

@@ -18,6 +18,7 @@ enum fsdp_prefetch { FSDP_NOOP, FSDP_PREHOOK, FSDP_POSTHOOK };
 struct fsdp {
         struct network *net;
         struct coll *coll;
+        unsigned device;          /* of all that it has there */
         struct coll_queue *queue; /* borrowed */
         enum fsdp_prefetch prefetch;
         size_t *at; /* of each tensor: where this rank's part lies in its runs */
@@ -49,8 +50,8 @@ struct fsdp_part {
 
 /* For a model without memory for weights. 0 or -ENOMEM; release it whatever that was, before the
  * model. */
-int fsdp_init(struct fsdp *f, struct network *g, struct coll *c, struct coll_queue *q,
-              enum fsdp_prefetch prefetch);
+int fsdp_init(struct fsdp *f, struct network *g, unsigned device, struct coll *c,
+              struct coll_queue *q, enum fsdp_prefetch prefetch);
 void fsdp_release(struct fsdp *f);
 
 struct fsdp_part fsdp_part(const struct fsdp *f, size_t tensor);

@@ -61,33 +61,40 @@ static void add_step(struct shard *to)
         to->size += p->len;
 }
 
-static int list_trained(struct shard *to, const struct trainer *t, unsigned groups, bool step)
+static void add_parts(struct shard *to, const struct trainer *t, unsigned groups)
 {
         const struct network *g = trainer_model(t);
 
-        to->v = calloc(groups * g->ntensors + 1, sizeof *to->v);
-        if (!to->v)
-                return -ENOMEM;
         for (unsigned i = 0; i < groups; i++)
                 for (size_t k = 0; k < g->ntensors; k++) {
                         const struct trainer_part p = trainer_part(t, k);
                         const float *const values[GROUPS] = {p.weight, p.m, p.v};
                         add_part(to, prefixes[i], &g->tensors[k], &p, values[i]);
                 }
+}
+
+static int list_trained(struct shard *to, const struct trainer *v, unsigned n, unsigned groups,
+                        bool step)
+{
+        to->v = calloc(n * groups * trainer_model(v)->ntensors + 1, sizeof *to->v);
+        if (!to->v)
+                return -ENOMEM;
+        for (unsigned i = 0; i < n; i++)
+                add_parts(to, &v[i], groups);
         if (step)
                 add_step(to);
         return 0;
 }
 
-int train_state_list(struct shard *out, const struct trainer *t, const struct coll *ranks,
-                     enum train_share share)
+int train_state_list(struct shard *out, const struct trainer *v, unsigned n,
+                     const struct coll *ranks, enum train_share share)
 {
         CLEANUP(shard_release) struct shard all = {0};
-        const bool dealt = share == TRAIN_SHARE_DEALT, divided = dealt && t->setup.sharded;
+        const bool dealt = share == TRAIN_SHARE_DEALT, divided = dealt && v->setup.sharded;
 
         *out = (struct shard){0};
         const bool weights = share == TRAIN_SHARE_WEIGHTS;
-        int err = list_trained(&all, t, weights ? 1 : groups_of(&t->setup),
+        int err = list_trained(&all, v, divided ? n : 1, weights ? 1 : groups_of(&v->setup),
                                !weights && (!divided || ranks->rank == 0));
         if (!err && dealt && !divided)
                 return shard_deal(&all, ranks->rank, ranks->ranks, out);
@@ -107,7 +114,7 @@ int train_state_get(void *arg, void *to, const void *from, size_t n)
 int train_state_init(struct train_state *s, const struct trainer *t)
 {
         *s = (struct train_state){0};
-        int err = train_state_list(&s->trained, t, t->coll, TRAIN_SHARE_ALL);
+        int err = train_state_list(&s->trained, t, 1, t->coll, TRAIN_SHARE_ALL);
         s->bytes = s->trained.size;
         if (!err && !(s->host = calloc(1, s->bytes + !s->bytes)))
                 err = -ENOMEM;

@@ -15,10 +15,11 @@ enum { TRAIN_STEPS_MAX = 1 << 24 /* which a float still counts */ };
  * to one. */
 enum train_share { TRAIN_SHARE_ALL, TRAIN_SHARE_WEIGHTS, TRAIN_SHARE_DEALT };
 
-/* The tensors where the trainer has them, dealt to those ranks; `held` of the number of steps is
- * NULL. 0 or -ENOMEM; release them whatever that was. */
-int train_state_list(struct shard *out, const struct trainer *t, const struct coll *ranks,
-                     enum train_share share);
+/* The tensors where a rank's trainers have them, of which there is one for each device, dealt to
+ * those ranks: trainers that have the same are as one. `held` of the number of steps is NULL. 0 or
+ * -ENOMEM; release them whatever that was. */
+int train_state_list(struct shard *out, const struct trainer *v, unsigned n,
+                     const struct coll *ranks, enum train_share share);
 /* Copies n bytes of what is listed to the host's memory; `arg` is the trainer. */
 int train_state_get(void *arg, void *to, const void *from, size_t n);
 

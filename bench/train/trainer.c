@@ -218,7 +218,8 @@ int trainer_init(struct trainer *t, const struct train_setup *s, struct coll *c)
                 err = coll_queue_init(&t->queue, c,
                                       s->sharded ? s->prefetch != FSDP_NOOP : !s->apart);
         if (!err && s->sharded)
-                err = fsdp_init(&t->fsdp, &t->pipe.stage[0].net, c, &t->queue, s->prefetch);
+                err = fsdp_init(&t->fsdp, &t->pipe.stage[0].net, s->device, c, &t->queue,
+                                s->prefetch);
         if (!err && averages(t))
                 err = reducer_init(&t->reducer, &t->pipe, c, &t->queue);
         t->fsdp.trace = t->reducer.trace = s->trace;

@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
-plan 14
+plan 21
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -37,7 +37,22 @@ train 1 train.mode=pdp train.stages=3 train.chunks=2 batch_size=12 out=pipe
 train 1 train.mode=pdp train.stages=3 train.chunks=2 train.devices=2 batch_size=12 out=dealt
 expect_eq "$(losses pipe) 2" "$(losses dealt) $(jq '.job_results[0].setup.devices_a_rank' dealt/*/*/run_results.json)" \
 	"three stages on two devices have the losses of three stages on one, to the bit"
+check "two devices have rows of each tensor, and save them" train 1 --mode=fsdp --ndevice_per_proc=2 --prefetch prehook batch_size=12 \
+	steps_per_save=2 save=async keep=on out=rows
+check "two devices with their rows learn what one learns of all samples" near "$(losses one)" "$(losses rows)"
+train 1 train.devices=2 train.mode=fsdp batch_size=12 steps=2 resume="$(saved rows 2)" out=rows.on
+expect_eq "$(losses rows | jq -c '.[2:]')" "$(losses rows.on)" "two devices go on from their rows with the same losses, to the bit"
+train 1 train.devices=3 train.mode=fsdp batch_size=12 steps=2 resume="$(saved rows 2)" verify=on out=rows.three
+check "three devices go on from the rows of two" near "$(losses rows | jq -c '.[2:]')" "$(losses rows.three)"
+train 1 batch_size=12 steps=2 resume="$(saved rows 2)" out=rows.one
+check "one device goes on from the rows of two" near "$(losses rows | jq -c '.[2:]')" "$(losses rows.one)"
 if bench_mpi true; then
+	train 2 train.mode=fsdp batch_size=6 out=rows.ranks
+	expect_eq "$(losses rows.ranks)" "$(losses rows)" "two devices of a rank have the losses of two ranks with their rows, to the bit"
+	train 2 train.devices=2 train.mode=fsdp batch_size=6 steps_per_save=2 save=sync keep=on out=rows.four
+	check "two ranks of two devices with their rows learn what one device learns" near "$(losses one)" "$(losses rows.four)"
+	train 1 train.devices=3 train.mode=fsdp batch_size=12 steps=2 resume="$(saved rows.four 2)" out=rows.fewer
+	check "three devices go on from the rows of two ranks of two devices" near "$(losses one | jq -c '.[2:]')" "$(losses rows.fewer)"
 	train 2 batch_size=6 out=ranks
 	expect_eq "$(losses ranks)" "$(losses two)" "two devices of a rank have the losses of two ranks, to the bit"
 	check "two ranks of two devices save" train 2 train.devices=2 batch_size=6 steps_per_save=2 save=sync keep=on out=four
@@ -45,7 +60,9 @@ if bench_mpi true; then
 	train 1 batch_size=12 steps=2 resume="$(saved four 2)" out=shares
 	check "one device goes on from their save" near "$(losses one | jq -c '.[2:]')" "$(losses shares)"
 else
-	for text in "two devices of a rank have the losses of two ranks" "two ranks of two devices save" \
+	for text in "two devices of a rank have the losses of two ranks with their rows" \
+		"two ranks of two devices with their rows learn what one device learns" \
+		"three devices go on from the rows of two ranks of two devices" "two devices of a rank have the losses of two ranks" "two ranks of two devices save" \
 		"two ranks of two devices learn what one device learns of all samples" "one device goes on from their save"; do
 		skip "$text" "$bench_no_mpi"
 	done
@@ -58,7 +75,6 @@ refused() {
 	# shellcheck disable=SC2086
 	expect_eq "ckptbench: $line" "$(bench train progress=0 $small "$@" 2>&1)" "what devices cannot share is refused in one line: $*"
 }
-refused "train.devices=2: a rank of fsdp has one device: start more ranks, or give train.mode=ddp" train.devices=2 train.mode=fsdp
 refused "train.devices=3: a rank has batch_size=10 samples, of which each has as many: give a multiple" train.devices=3
 refused "backend=nccl: it averages the gradients of ddp and pdp, a device for each rank: give backend=gloo, or train.devices=1" \
 	train.devices=2 backend=nccl

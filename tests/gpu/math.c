@@ -316,53 +316,50 @@ static int sum_there(struct coll *c, float *mem, size_t n, void *behind)
         return 0;
 }
 
+enum { SUMMED_THERE = 1, BESIDE_ANOTHER = 8 }; /* the first */
+static const struct model gpt = SMALL_GPT(2, 3, 48, 96, 20), vit = SMALL_VIT(1, 2, 16, 10);
+/* its head is more than the first bucket */
+static const struct model wide = SMALL_GPT(1, 3, 96, 3000, 4);
+static const struct {
+        const char *name;
+        struct train_setup s;
+} models[] = {
+        {"ddp beside another rank, summed on the device",
+         {.model = wide, .entropy = true, .lr = 5}},
+        {"ddp beside another rank", {.model = wide, .entropy = true, .lr = 5}},
+        {"pdp beside another rank", {.model = gpt, .entropy = true, .stages = 2, .chunks = 2}},
+        {"pdp on two devices beside another rank",
+         {.model = gpt, .entropy = true, .stages = 2, .chunks = 2, .devices = 2}},
+        {"pdp on two devices, averaged behind the passes",
+         {.model = gpt, .entropy = true, .stages = 2, .chunks = 2, .devices = 2, .apart = true}},
+        {"fsdp beside another rank", {.model = gpt, .entropy = true, .sharded = true}},
+        {"fsdp beside another rank, units gathered early",
+         {.model = gpt, .entropy = true, .sharded = true, .prefetch = FSDP_PREHOOK}},
+        {"fsdp beside another rank, units gathered late",
+         {.model = gpt, .entropy = true, .sharded = true, .prefetch = FSDP_POSTHOOK}},
+        {"ddp", {.model = gpt, .entropy = true}},
+        {"ddp, the sum of the logits", {.model = gpt}},
+        {"ddp, with AdamW", {.model = gpt, .entropy = true, .adamw = true}},
+        {"ddp, blocks computed anew", {.model = gpt, .entropy = true, .keep = NETWORK_KEEP_INPUT}},
+        {"ddp, blocks copied to the host",
+         {.model = gpt, .entropy = true, .keep = NETWORK_KEEP_COPY}},
+        {"fsdp", {.model = gpt, .entropy = true, .sharded = true}},
+        {"pdp", {.model = gpt, .entropy = true, .stages = 2, .chunks = 2}},
+        {"ddp on two devices", {.model = gpt, .entropy = true, .devices = 2}},
+        {"ddp on two devices, with AdamW",
+         {.model = gpt, .entropy = true, .adamw = true, .devices = 2}},
+        {"fsdp on two devices", {.model = gpt, .entropy = true, .sharded = true, .devices = 2}},
+        {"fsdp on two devices, units gathered early",
+         {.model = gpt, .entropy = true, .sharded = true, .prefetch = FSDP_PREHOOK, .devices = 2}},
+        {"pdp on two devices",
+         {.model = gpt, .entropy = true, .stages = 3, .chunks = 2, .devices = 2}},
+        {"a vision transformer", {.model = vit, .entropy = true}},
+        {"ddp, in halves", {.model = gpt, .entropy = true, .half = true}},
+        {"a vision transformer, in halves", {.model = vit, .entropy = true, .half = true}},
+};
+
 static void compare_models(void)
 {
-        enum { SUMMED_THERE = 1, BESIDE_ANOTHER = 8 }; /* the first */
-        static const struct model gpt = SMALL_GPT(2, 3, 48, 96, 20), vit = SMALL_VIT(1, 2, 16, 10);
-        /* its head is more than the first bucket */
-        static const struct model wide = SMALL_GPT(1, 3, 96, 3000, 4);
-        const struct {
-                const char *name;
-                struct train_setup s;
-        } models[] = {
-                {"ddp beside another rank, summed on the device",
-                 {.model = wide, .entropy = true, .lr = 5}},
-                {"ddp beside another rank", {.model = wide, .entropy = true, .lr = 5}},
-                {"pdp beside another rank",
-                 {.model = gpt, .entropy = true, .stages = 2, .chunks = 2}},
-                {"pdp on two devices beside another rank",
-                 {.model = gpt, .entropy = true, .stages = 2, .chunks = 2, .devices = 2}},
-                {"pdp on two devices, averaged behind the passes",
-                 {.model = gpt,
-                  .entropy = true,
-                  .stages = 2,
-                  .chunks = 2,
-                  .devices = 2,
-                  .apart = true}},
-                {"fsdp beside another rank", {.model = gpt, .entropy = true, .sharded = true}},
-                {"fsdp beside another rank, units gathered early",
-                 {.model = gpt, .entropy = true, .sharded = true, .prefetch = FSDP_PREHOOK}},
-                {"fsdp beside another rank, units gathered late",
-                 {.model = gpt, .entropy = true, .sharded = true, .prefetch = FSDP_POSTHOOK}},
-                {"ddp", {.model = gpt, .entropy = true}},
-                {"ddp, the sum of the logits", {.model = gpt}},
-                {"ddp, with AdamW", {.model = gpt, .entropy = true, .adamw = true}},
-                {"ddp, blocks computed anew",
-                 {.model = gpt, .entropy = true, .keep = NETWORK_KEEP_INPUT}},
-                {"ddp, blocks copied to the host",
-                 {.model = gpt, .entropy = true, .keep = NETWORK_KEEP_COPY}},
-                {"fsdp", {.model = gpt, .entropy = true, .sharded = true}},
-                {"pdp", {.model = gpt, .entropy = true, .stages = 2, .chunks = 2}},
-                {"ddp on two devices", {.model = gpt, .entropy = true, .devices = 2}},
-                {"ddp on two devices, with AdamW",
-                 {.model = gpt, .entropy = true, .adamw = true, .devices = 2}},
-                {"pdp on two devices",
-                 {.model = gpt, .entropy = true, .stages = 3, .chunks = 2, .devices = 2}},
-                {"a vision transformer", {.model = vit, .entropy = true}},
-                {"ddp, in halves", {.model = gpt, .entropy = true, .half = true}},
-                {"a vision transformer, in halves", {.model = vit, .entropy = true, .half = true}},
-        };
         struct coll_ops carrier;
         struct coll alone = {.ops = &coll_none, .ranks = 1, .host_ranks = 1};
         struct coll two = other_rank(&carrier);

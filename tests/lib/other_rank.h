@@ -23,7 +23,7 @@ static int gather_both(struct coll *c, const void *mine, size_t n, void *all)
         return 0;
 }
 
-static int scatter_both(struct coll *c, const float *all, float *mine, size_t n)
+static int scatter_both(struct coll *c, float *all, float *mine, size_t n)
 {
         (void)c;
         for (size_t i = 0; i < n; i++)

@@ -173,38 +173,61 @@ static void *rank_thread(void *arg)
         return NULL;
 }
 
+static void learn_as_ranks_do(const struct train_setup *s)
+{
+        const unsigned n = s->devices;
+        struct replicas devices;
+        struct rank rank[DEVICES_MAX];
+        struct coll_team team;
+        double loss[3];
+
+        learn(&devices, s, &alone, loss);
+        ck_assert_uint_eq(atomic_load(&foreign), 0);
+        ck_assert_int_eq(coll_team_init(&team, n, &alone), 0);
+        for (unsigned i = 0; i < n; i++) {
+                rank[i] = (struct rank){.team = &team, .number = i, .setup = *s};
+                rank[i].setup.ops = &math_host;
+                rank[i].setup.batch = SAMPLES / n;
+                rank[i].setup.devices = 1;
+                ck_assert_int_eq(pthread_create(&rank[i].thread, NULL, rank_thread, &rank[i]), 0);
+        }
+        for (unsigned i = 0; i < n; i++)
+                pthread_join(rank[i].thread, NULL);
+        for (unsigned i = 0; i < n; i++) {
+                ck_assert_mem_eq(loss, rank[i].loss, sizeof loss);
+                have_the_same_weights(&devices.v[i], rank[i].replicas.v, 0);
+                replicas_release(&rank[i].replicas);
+        }
+        coll_team_release(&team);
+        replicas_release(&devices);
+}
+
 START_TEST(devices_of_a_rank_learn_to_the_bit_what_ranks_of_one_device_learn)
 {
         for (unsigned n = 2; n <= DEVICES_MAX; n++) {
                 struct train_setup s = setup_of(n);
-                struct replicas devices;
-                struct rank rank[DEVICES_MAX];
-                struct coll_team team;
-                double loss[3];
 
                 s.adamw = n == 3;
                 s.apart = n == 3;
-                learn(&devices, &s, &alone, loss);
-                ck_assert_uint_eq(atomic_load(&foreign), 0);
-                ck_assert_int_eq(coll_team_init(&team, n, &alone), 0);
-                for (unsigned i = 0; i < n; i++) {
-                        rank[i] = (struct rank){.team = &team, .number = i, .setup = s};
-                        rank[i].setup.ops = &math_host;
-                        rank[i].setup.batch = SAMPLES / n;
-                        rank[i].setup.devices = 1;
-                        ck_assert_int_eq(
-                                pthread_create(&rank[i].thread, NULL, rank_thread, &rank[i]), 0);
-                }
-                for (unsigned i = 0; i < n; i++)
-                        pthread_join(rank[i].thread, NULL);
-                for (unsigned i = 0; i < n; i++) {
-                        ck_assert_mem_eq(loss, rank[i].loss, sizeof loss);
-                        have_the_same_weights(&devices.v[i], rank[i].replicas.v, 0);
-                        replicas_release(&rank[i].replicas);
-                }
-                coll_team_release(&team);
-                replicas_release(&devices);
+                learn_as_ranks_do(&s);
         }
+}
+END_TEST
+
+START_TEST(devices_that_divide_the_model_learn_to_the_bit_what_ranks_of_one_device_learn)
+{
+        static const enum fsdp_prefetch prefetch[] = {FSDP_NOOP, FSDP_PREHOOK, FSDP_POSTHOOK};
+
+        for (unsigned n = 2; n <= DEVICES_MAX; n++)
+                for (unsigned i = 0; i < 3; i++) {
+                        struct train_setup s = setup_of(n);
+
+                        s.sharded = true;
+                        s.prefetch = prefetch[i];
+                        s.adamw = n == 3;
+                        learn_as_ranks_do(&s);
+                        taken.n = 0;
+                }
 }
 END_TEST
 
@@ -220,6 +243,33 @@ START_TEST(devices_of_a_rank_learn_what_one_device_learns_of_all_samples)
                 ck_assert_double_le(fabs(got[i] - want[i]), 1e-5 * want[i]);
         have_the_same_weights(a.v, b.v, 1e-6F);
         ck_assert_uint_eq(b.v[0].samples, SAMPLES / 3);
+        replicas_release(&a);
+        replicas_release(&b);
+}
+END_TEST
+
+START_TEST(devices_that_divide_the_model_learn_what_one_device_learns_of_all_samples)
+{
+        struct train_setup one = setup_of(1), three = setup_of(3);
+        double want[3], got[3];
+        struct replicas a, b;
+
+        three.sharded = true;
+        learn(&a, &one, &alone, want);
+        learn(&b, &three, &alone, got);
+        for (int i = 0; i < 3; i++)
+                ck_assert_double_le(fabs(got[i] - want[i]), 1e-5 * want[i]);
+        for (size_t i = 0; i < trainer_model(a.v)->ntensors; i++) {
+                const struct trainer_part whole = trainer_part(a.v, i);
+                size_t at = 0;
+                for (unsigned d = 0; d < 3; d++) {
+                        const struct trainer_part p = trainer_part(&b.v[d], i);
+                        ck_assert(!p.n || p.first == at);
+                        for (size_t e = 0; e < p.n; e++, at++)
+                                ck_assert_float_le(fabsf(p.weight[e] - whole.weight[at]), 1e-6F);
+                }
+                ck_assert_uint_eq(at, whole.n);
+        }
         replicas_release(&a);
         replicas_release(&b);
 }
@@ -250,10 +300,13 @@ END_TEST
 
 START_TEST(a_device_that_fails_ends_the_step_of_all_and_none_hangs)
 {
-        for (unsigned bad = 1; bad <= 2; bad++) {
-                const struct train_setup s = setup_of(2);
+        for (unsigned i = 0; i < 4; i++) {
+                const unsigned bad = 1 + i % 2;
+                struct train_setup s = setup_of(2);
                 struct train_step step;
                 struct replicas r;
+
+                s.sharded = i >= 2;
 
                 ck_assert_int_eq(replicas_init(&r, &s, &alone), 0);
                 atomic_store(&failing, bad);
@@ -274,6 +327,10 @@ int main(void)
         tcase_set_timeout(tc, 120); /* a step that hangs fails; how long one takes says nothing */
         tcase_add_checked_fixture(tc, setup, NULL);
         tcase_add_test(tc, devices_of_a_rank_learn_to_the_bit_what_ranks_of_one_device_learn);
+        tcase_add_test(
+                tc, devices_that_divide_the_model_learn_to_the_bit_what_ranks_of_one_device_learn);
+        tcase_add_test(tc,
+                       devices_that_divide_the_model_learn_what_one_device_learns_of_all_samples);
         tcase_add_test(tc, devices_of_a_rank_learn_what_one_device_learns_of_all_samples);
         tcase_add_test(tc, stages_are_dealt_to_devices_and_learn_the_same_bits);
         tcase_add_test(tc, a_device_that_fails_ends_the_step_of_all_and_none_hangs);

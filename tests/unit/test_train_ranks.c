@@ -45,7 +45,7 @@ static int count_gather(struct coll *c, const void *mine, size_t n, void *all)
         return gather_both(c, mine, n, all);
 }
 
-static int count_scatter(struct coll *c, const float *all, float *mine, size_t n)
+static int count_scatter(struct coll *c, float *all, float *mine, size_t n)
 {
         count();
         return scatter_both(c, all, mine, n);
@@ -262,7 +262,7 @@ START_TEST(a_unit_is_gathered_while_the_one_in_front_of_it_is_computed)
 END_TEST
 
 /* The gradients of the unit behind the embedding; they wait for the embedding's. */
-static int scatter_when_it_goes(struct coll *c, const float *all, float *mine, size_t n)
+static int scatter_when_it_goes(struct coll *c, float *all, float *mine, size_t n)
 {
         static unsigned made;
 

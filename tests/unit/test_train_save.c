@@ -180,7 +180,7 @@ static void begin(struct train_saves *s, const struct run *r, struct trainer *t,
         const struct train_how how = {.stage.keeps = true};
         struct train_source from = {.get = train_state_get, .arg = t};
 
-        ck_assert_int_eq(train_state_list(&from.shard, t, &alone, TRAIN_SHARE_ALL), 0);
+        ck_assert_int_eq(train_state_list(&from.shard, t, 1, &alone, TRAIN_SHARE_ALL), 0);
         ck_assert_int_eq(train_saves_begin(s, r, &keys, &how, planned, &from), 0);
         s->storage->ops->stop(s->io, true);
         s->storage = &memory_storage;

@@ -137,7 +137,7 @@ int async_state_source(struct async_state *s, struct train_source *out)
 
         *out = (struct train_source){.get = train_state_get, .arg = &s->trainer};
         if (s->trains)
-                return train_state_list(&out->shard, &s->trainer, s->coll, TRAIN_SHARE_DEALT);
+                return train_state_list(&out->shard, &s->trainer, 1, s->coll, TRAIN_SHARE_DEALT);
         *out = (struct train_source){.get = get_pattern, .arg = p};
         out->shard.v = calloc(p->shard.n + 1, sizeof *out->shard.v);
         if (!out->shard.v)

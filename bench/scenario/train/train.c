@@ -366,7 +366,7 @@ static int begin_saves(struct train_job *j)
         int err = 0;
 
         if (planned(k) && (dealt || j->run->coll->rank == 0))
-                err = train_state_list(&from.shard, j->replicas.v, j->run->coll,
+                err = train_state_list(&from.shard, j->replicas.v, j->replicas.n, j->run->coll,
                                        dealt ? TRAIN_SHARE_DEALT : TRAIN_SHARE_ALL);
         err = run_agree(j->run, err, "out of memory: give a smaller model=");
         if (!err)

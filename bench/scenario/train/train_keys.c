@@ -75,20 +75,12 @@ static int read_backend(const struct keys *k, const struct train_setup *s, char 
 /* What the devices of a rank share without a pipeline: its samples. */
 static int read_devices(const struct keys *k, const struct train_setup *s, char *why, size_t nwhy)
 {
-        const unsigned devices = s->devices;
-
-        if (s->sharded && devices > 1)
-                snprintf(why, nwhy,
-                         "train.devices=%u: a rank of fsdp has one device: start more ranks, or "
-                         "give train.mode=ddp",
-                         devices);
-        else if (k->train_batch % devices)
-                snprintf(why, nwhy,
-                         "train.devices=%u: a rank has batch_size=%llu samples, of which each has "
-                         "as many: give a multiple",
-                         devices, (unsigned long long)k->train_batch);
-        else
+        if (k->train_batch % s->devices == 0)
                 return 0;
+        snprintf(why, nwhy,
+                 "train.devices=%u: a rank has batch_size=%llu samples, of which each has as many: "
+                 "give a multiple",
+                 s->devices, (unsigned long long)k->train_batch);
         return -EINVAL;
 }
 

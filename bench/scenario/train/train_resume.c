@@ -269,7 +269,7 @@ static unsigned long long step_in(const char *dir)
 static int take_state_of_other(struct resume *r, struct trainer *t)
 {
         struct train_state s = {.host = r->state.host, .bytes = r->state.bytes};
-        int err = train_state_list(&s.trained, t, t->coll, TRAIN_SHARE_ALL);
+        int err = train_state_list(&s.trained, t, 1, t->coll, TRAIN_SHARE_ALL);
 
         if (!err)
                 err = train_state_put(&s, t);
@@ -277,16 +277,29 @@ static int take_state_of_other(struct resume *r, struct trainer *t)
         return err;
 }
 
-/* Gives the trainers what was read, if that is what the name says. */
-static int take_state(struct resume *r, struct replicas *all)
+/* Gives a trainer what it has of the save. */
+static int take_state(struct resume *r, const char *name, struct trainer *t)
 {
-        const unsigned long long named = step_in(r->dir);
+        found_release(&r->found);
+        train_state_release(&r->state);
+        int err = train_state_init(&r->state, t);
+
+        if (!err)
+                err = read_state(r, name);
+        return err ? err : train_state_put(&r->state, t);
+}
+
+/* Gives it to all, if it is what the name says. Those that have the same read it once. */
+static int take_states(struct resume *r, const char *name, struct replicas *all)
+{
         const struct trainer *t = all->v;
-        int err = train_state_put(&r->state, all->v);
+        int err = take_state(r, name, all->v);
+        const unsigned long long named = step_in(r->dir);
 
         for (unsigned i = 1; i < all->n && !err; i++)
-                err = take_state_of_other(r, &all->v[i]);
-        if (err == -EBADMSG)
+                err = t->setup.sharded ? take_state(r, name, &all->v[i])
+                                       : take_state_of_other(r, &all->v[i]);
+        if (err == -EBADMSG && !*r->why)
                 return refuse(r->why, sizeof r->why, "its step is no number of steps");
         if (!err && named && named != t->step)
                 return refuse(r->why, sizeof r->why, "its state is that after step %llu",
@@ -301,17 +314,13 @@ int train_resume(const struct run *r, const struct keys *k, struct replicas *all
 
         const struct io_storage *storage = io_find(k->storage, why, sizeof why);
         int err = !from ? -ENOMEM : storage ? 0 : -EINVAL;
-        if (!err) {
+        if (from)
                 from->verify = k->verify;
-                err = train_state_init(&from->state, all->v);
-        }
         if (!err)
                 err = storage->ops->start(k, k->storage, "", r->coll->rank, &from->io, why,
                                           sizeof why);
         if (!err)
-                err = read_state(from, k->resume);
-        if (!err)
-                err = take_state(from, all);
+                err = take_states(from, k->resume, all);
         snprintf(text, sizeof text,
                  "resume=%s: %s: name a file, or a directory with .metadata, that train has saved "
                  "from this model",
