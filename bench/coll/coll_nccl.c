@@ -41,6 +41,8 @@ enum {
         CALL(CommAbort)                                                                            \
         CALL(CommDestroy)                                                                          \
         CALL(Broadcast)                                                                            \
+        CALL(AllGather)                                                                            \
+        CALL(ReduceScatter)                                                                        \
         CALL(AllReduce)
 
 /* The library's functions, without their prefix; all or none are there. */
@@ -137,27 +139,35 @@ static int finish(struct nccl *n)
         }
 }
 
-/* What all ranks do: n bytes of the device from rank `root` to all, behind what this thread has
- * queued; or the sum of n floats of all, behind the mark. */
+/* What all ranks do: n bytes of the device from rank `root` to all, or the sum, the scattered sum
+ * or the gather of n floats of each; behind the mark, or what this thread has queued. */
 struct bulk {
-        bool sums;
+        enum { SHARES, SUMS, SCATTERS, GATHERS } kind;
         unsigned root;
-        void *mem;
+        const void *from;
+        void *to;
         size_t n;
         void *behind;
 };
 
 static int begin(struct nccl *nc, const struct bulk *b)
 {
+        static const char *const names[] = {[SHARES] = "ncclBroadcast",
+                                            [SUMS] = "ncclAllReduce",
+                                            [SCATTERS] = "ncclReduceScatter",
+                                            [GATHERS] = "ncclAllGather"};
+        void *const stream = nc->dev->stream();
         ncclResult_t r;
 
-        if (b->sums)
-                r = api.AllReduce(b->mem, b->mem, b->n, ncclFloat, ncclSum, nc->comm,
-                                  nc->dev->stream());
+        if (b->kind == SUMS)
+                r = api.AllReduce(b->from, b->to, b->n, ncclFloat, ncclSum, nc->comm, stream);
+        else if (b->kind == SCATTERS)
+                r = api.ReduceScatter(b->from, b->to, b->n, ncclFloat, ncclSum, nc->comm, stream);
+        else if (b->kind == GATHERS)
+                r = api.AllGather(b->from, b->to, b->n, ncclFloat, nc->comm, stream);
         else
-                r = api.Broadcast(b->mem, b->mem, b->n, ncclChar, (int)b->root, nc->comm,
-                                  nc->dev->stream());
-        return r == ncclSuccess ? 0 : failed(nc, b->sums ? "ncclAllReduce" : "ncclBroadcast", r);
+                r = api.Broadcast(b->from, b->to, b->n, ncclChar, (int)b->root, nc->comm, stream);
+        return r == ncclSuccess ? 0 : failed(nc, names[b->kind], r);
 }
 
 /* `err` is how it went in this rank until here. Returns the same in all ranks, and after an error
@@ -169,7 +179,7 @@ static int move(struct coll *c, const struct bulk *b, int err)
         if (!err && !nc->comm)
                 err = -EIO;
         if (!err)
-                err = b->sums ? nc->dev->stream_behind(b->behind) : nc->dev->stream_after();
+                err = b->behind ? nc->dev->stream_behind(b->behind) : nc->dev->stream_after();
         err = coll_agree(&nc->before, err);
         if (!err) {
                 err = begin(nc, b);
@@ -186,13 +196,32 @@ static int move(struct coll *c, const struct bulk *b, int err)
 
 static int share_device(struct coll *c, unsigned root, void *mem, size_t n)
 {
-        const struct bulk b = {.root = root, .mem = mem, .n = n};
+        const struct bulk b = {.root = root, .from = mem, .to = mem, .n = n};
         return move(c, &b, 0);
 }
 
-static int sum_device(struct coll *c, float *mem, size_t n, void *behind)
+/* What fails in one of the following all ranks hear of. */
+static int sum_device(struct coll *c, float *mem, size_t n, void *behind, int *own)
 {
-        const struct bulk b = {.sums = true, .mem = mem, .n = n, .behind = behind};
+        const struct bulk b = {.kind = SUMS, .from = mem, .to = mem, .n = n, .behind = behind};
+
+        (void)own;
+        return move(c, &b, 0);
+}
+
+static int scatter_device(struct coll *c, float *all, float *mine, size_t n, void *behind, int *own)
+{
+        const struct bulk b = {.kind = SCATTERS, .from = all, .to = mine, .n = n, .behind = behind};
+
+        (void)own;
+        return move(c, &b, 0);
+}
+
+static int gather_device(struct coll *c, const float *mine, size_t n, float *all, int *own)
+{
+        const struct bulk b = {.kind = GATHERS, .from = mine, .to = all, .n = n};
+
+        (void)own;
         return move(c, &b, 0);
 }
 
@@ -212,7 +241,8 @@ static int nccl_share(struct coll *c, unsigned root, void *p, size_t n)
 
         for (size_t off = 0; off < n && !err; off += ROOM) {
                 const size_t len = n - off < ROOM ? n - off : ROOM;
-                const struct bulk b = {.root = root, .mem = nc->buffer, .n = len};
+                const struct bulk b = {
+                        .root = root, .from = nc->buffer, .to = nc->buffer, .n = len};
                 if (c->rank == root)
                         own = nc->dev->put(nc->buffer, (char *)p + off, len);
                 err = move(c, &b, own);
@@ -330,6 +360,8 @@ static const struct coll_ops coll_nccl = {
         .share = nccl_share,
         .share_device = share_device,
         .sum_device = sum_device,
+        .scatter_device = scatter_device,
+        .gather_device = gather_device,
         .alarm = nccl_alarm,
         .alarmed = nccl_alarmed,
         .split = nccl_split,

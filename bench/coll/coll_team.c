@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/core/dev.h"
+
 #include "base/banned.h"
 
 static struct coll_member *of(const struct coll *c)
@@ -103,8 +105,6 @@ static int team_gather(struct coll *c, const void *mine, size_t n, void *all)
         struct coll *ranks = t->ranks;
         const size_t number = (size_t)(m - t->member);
 
-        if (t->n == 1)
-                return ranks->ops->gather(ranks, mine, n, all);
         m->all = all;
         meet(t);
         memcpy((char *)t->member[1].all + number * n, mine, n);
@@ -138,8 +138,6 @@ static int team_sum_scatter(struct coll *c, float *all, float *mine, size_t n)
         struct coll *ranks = t->ranks;
         const size_t number = (size_t)(m - t->member), share = ranks->ranks * n;
 
-        if (t->n == 1)
-                return ranks->ops->sum_scatter(ranks, all, mine, n);
         m->all = all;
         meet(t);
         add_up(t, number * share, (number + 1) * share);
@@ -151,6 +149,135 @@ static int team_sum_scatter(struct coll *c, float *all, float *mine, size_t n)
         if (!err)
                 memcpy(mine, (float *)t->member[1].all + number * n, n * sizeof *mine);
         meet(t); /* the second goes on to use its memory */
+        return err;
+}
+
+/* --- in the memory of devices --- */
+
+/* A device that fails lets its thread go on, so that no other waits in vain. */
+static void keep(int *own, int err)
+{
+        if (!*own)
+                *own = err;
+}
+
+/* Values [at, at + n) of all threads' memory, in the order of their numbers, to `to`. */
+static int join_all(const struct coll_team *t, float *to, size_t at, size_t n)
+{
+        const float *from[COLL_TEAM_MAX];
+
+        for (unsigned i = 0; i < t->n; i++)
+                from[i] = (const float *)t->member[i].mine + at;
+        return t->memory.join(to, from, t->n, n);
+}
+
+static int copy(const struct coll_team *t, float *to, const float *from, size_t n)
+{
+        return t->memory.join(to, &from, 1, n);
+}
+
+/* The sum of all ranks, of the first one's memory. */
+static int sum_of_ranks(struct coll_team *t, float *mem, size_t n, int *own)
+{
+        const size_t most = COLL_TEAM_ROOM / sizeof *mem;
+        struct coll *c = t->ranks;
+        int err = 0;
+
+        if (c->ops->sum_device)
+                return c->ops->sum_device(c, mem, n, NULL, own);
+        for (size_t at = 0; at < n && !err; at += most) {
+                const size_t some = n - at < most ? n - at : most;
+                keep(own, t->memory.get(t->room, mem + at, some * sizeof *mem, NULL));
+                err = c->ops->sum(c, t->room, some);
+                if (!err && !*own)
+                        keep(own, t->memory.put(mem + at, t->room, some * sizeof *mem));
+        }
+        return err;
+}
+
+/* Each thread adds up a run of all, which no other touches, and puts it where it belongs. */
+static int team_sum_device(struct coll *c, float *mem, size_t n, void *behind, int *own)
+{
+        struct coll_member *m = of(c);
+        struct coll_team *t = m->team;
+        const size_t number = (size_t)(m - t->member), run = n / t->n;
+        const size_t at = number * run, len = number + 1 == t->n ? n - at : run;
+        const bool others = t->ranks->ranks > 1;
+
+        keep(own, t->memory.reach(behind));
+        m->mine = mem;
+        meet(t);
+        float *const to = (float *)t->member[others ? 0 : number].mine + at;
+        keep(own, join_all(t, to, at, len));
+        for (unsigned i = 0; i < t->n && !others; i++)
+                if (i != number)
+                        keep(own, copy(t, (float *)t->member[i].mine + at, to, len));
+        meet(t);
+        if (!others)
+                return 0;
+        if (!number)
+                t->err = sum_of_ranks(t, mem, n, own);
+        meet(t);
+        const int err = t->err;
+        if (!err && number)
+                keep(own, copy(t, mem, t->member[0].mine, n));
+        meet(t); /* the first goes on to use its memory */
+        return err;
+}
+
+/* The runs of this rank, and then those of all, come together in the first one's `all`. */
+static int team_gather_device(struct coll *c, const float *mine, size_t n, float *all, int *own)
+{
+        struct coll_member *m = of(c);
+        struct coll_team *t = m->team;
+        struct coll *ranks = t->ranks;
+        const size_t number = (size_t)(m - t->member), here = (size_t)ranks->rank * t->n * n;
+        const bool others = ranks->ranks > 1;
+
+        m->mine = all;
+        meet(t);
+        for (unsigned i = 0; i < (others ? 1 : t->n); i++)
+                keep(own, copy(t, (float *)t->member[i].mine + here + number * n, mine, n));
+        meet(t);
+        if (!others)
+                return 0;
+        if (!number)
+                t->err = ranks->ops->gather_device(ranks, all + here, t->n * n, all, own);
+        meet(t);
+        const int err = t->err;
+        if (!err && number)
+                keep(own, copy(t, all, t->member[0].mine, c->ranks * n));
+        meet(t); /* the first goes on to use its memory */
+        return err;
+}
+
+static int team_scatter_device(struct coll *c, float *all, float *mine, size_t n, void *behind,
+                               int *own)
+{
+        struct coll_member *m = of(c);
+        struct coll_team *t = m->team;
+        struct coll *ranks = t->ranks;
+        const size_t number = (size_t)(m - t->member), share = ranks->ranks * n;
+        const size_t here = (size_t)ranks->rank * t->n * n;
+
+        keep(own, t->memory.reach(behind));
+        m->mine = all;
+        meet(t);
+        if (ranks->ranks == 1) {
+                keep(own, join_all(t, mine, number * n, n));
+                meet(t); /* nobody reads this thread's any more */
+                return 0;
+        }
+        float *const first = t->member[0].mine;
+        keep(own, join_all(t, first + number * share, number * share, share));
+        meet(t);
+        if (!number)
+                t->err = ranks->ops->scatter_device(ranks, all, all + here, t->n * n, NULL, own);
+        meet(t);
+        const int err = t->err;
+        if (!err)
+                keep(own, copy(t, mine, first + here + number * n, n));
+        meet(t);
         return err;
 }
 
@@ -231,15 +358,34 @@ static const struct coll_ops coll_of_team = {
         .finish = team_finish,
 };
 
-int coll_team_init(struct coll_team *t, unsigned n, struct coll *c)
+/* Of the slots of devices those that it can fill. */
+static int take_memory(struct coll_team *t, const struct coll_memory *memory)
 {
-        *t = (struct coll_team){.ranks = c, .n = n, .member = calloc(n, sizeof *t->member)};
+        const struct coll *c = t->ranks;
+
+        t->memory = *memory;
+        t->ops.sum_device = team_sum_device;
+        if (c->ranks == 1 || c->ops->gather_device) {
+                t->ops.gather_device = team_gather_device;
+                t->ops.scatter_device = team_scatter_device;
+        }
+        if (c->ranks == 1 || c->ops->sum_device)
+                return 0;
+        t->room = (float *)dev_buffer(COLL_TEAM_ROOM);
+        return t->room ? 0 : -ENOMEM;
+}
+
+int coll_team_init(struct coll_team *t, unsigned n, struct coll *c,
+                   const struct coll_memory *memory)
+{
+        *t = (struct coll_team){
+                .ranks = c, .n = n, .ops = coll_of_team, .member = calloc(n, sizeof *t->member)};
         mutex_init(&t->mtx, LOCK_BENCH);
         pthread_cond_init(&t->all, NULL);
         for (unsigned i = 0; i < n && t->member; i++) {
                 struct coll_member *m = &t->member[i];
                 m->team = t;
-                m->coll = (struct coll){.ops = &coll_of_team,
+                m->coll = (struct coll){.ops = &t->ops,
                                         .rank = c->rank * n + i,
                                         .ranks = c->ranks * n,
                                         .host_rank = c->host_rank * n + i,
@@ -247,11 +393,13 @@ int coll_team_init(struct coll_team *t, unsigned n, struct coll *c)
                                         .any_thread = c->any_thread,
                                         .group = m};
         }
-        return t->member ? 0 : -ENOMEM;
+        return !t->member ? -ENOMEM : memory ? take_memory(t, memory) : 0;
 }
 
 void coll_team_release(struct coll_team *t)
 {
+        dev_buffer_free((char *)t->room, COLL_TEAM_ROOM);
+        t->room = NULL;
         free(t->member);
         t->member = NULL;
 }

@@ -43,9 +43,14 @@ struct coll_ops {
         int (*share)(struct coll *c, unsigned root, void *p, size_t n);
         /* The same for memory of a device; NULL: this carrier cannot, go through the host's. */
         int (*share_device)(struct coll *c, unsigned root, void *mem, size_t n);
-        /* As sum() for memory of a device, behind that mark in its queue (a cudaEvent_t); NULL: as
-         * above. */
-        int (*sum_device)(struct coll *c, float *mem, size_t n, void *behind);
+        /* As sum(), sum_scatter() and gather() of n floats, for memory of a device, behind that
+         * mark in its queue (a cudaEvent_t; NULL: nothing is queued). `mine` may be the rank's own
+         * run of `all`. What fails in this rank's device alone is kept in *own, if that is 0, and
+         * the rank goes on. NULL: as above; with or without them both of the last two. */
+        int (*sum_device)(struct coll *c, float *mem, size_t n, void *behind, int *own);
+        int (*scatter_device)(struct coll *c, float *all, float *mine, size_t n, void *behind,
+                              int *own);
+        int (*gather_device)(struct coll *c, const float *mine, size_t n, float *all, int *own);
         /* Tells all other ranks that what has this number failed here; does not wait for them. Any
          * number but of what is under way is ignored. */
         void (*alarm)(struct coll *c, unsigned serial);
@@ -69,7 +74,7 @@ extern const struct coll_ops coll_mpi;
  * of its processes do the work of rank 0 (-EOPNOTSUPP). */
 int coll_init(struct coll *c, int *argc, char ***argv, char *why, size_t nwhy);
 
-/* Makes `c` carry bulk (share, share_device, sum_device) over NCCL from here to drop(), if `nccl`;
+/* Makes `c` carry bulk (share, and what is of a device) over NCCL from here to drop(), if `nccl`;
  * all else goes the way that c had before. Collective. 0, or the same negative errno in all ranks
  * with one line in `why`: not built with it, device is not cuda (dev_get()), two ranks on one GPU.
  */

@@ -58,6 +58,12 @@ static int take_places(struct fsdp *f, size_t room)
                 struct fsdp_place *p = &f->place[i];
                 p->bytes = room * sizeof(float);
                 p->all_bytes = f->coll->ranks * p->bytes;
+                if (f->there) {
+                        int err = f->net->ops->alloc(p->all_bytes, (void **)&p->all);
+                        if (err)
+                                return err;
+                        continue;
+                }
                 p->mine = (float *)dev_buffer(p->bytes);
                 p->all = (float *)dev_buffer(p->all_bytes);
                 if (!p->mine || !p->all)
@@ -78,6 +84,7 @@ int fsdp_init(struct fsdp *f, struct network *g, unsigned device, struct coll *c
         *f = (struct fsdp){.net = g,
                            .coll = c,
                            .device = device,
+                           .there = c->ops->gather_device != NULL,
                            .queue = q,
                            .prefetch = prefetch,
                            .at = calloc(g->ntensors + 1, sizeof *f->at)};
@@ -111,7 +118,10 @@ void fsdp_release(struct fsdp *f)
                 struct fsdp_place *p = &f->place[i];
                 f->net->ops->unmark(p->mark);
                 dev_buffer_free((char *)p->mine, p->bytes);
-                dev_buffer_free((char *)p->all, p->all_bytes);
+                if (f->there)
+                        f->net->ops->release(p->all);
+                else
+                        dev_buffer_free((char *)p->all, p->all_bytes);
         }
         free(f->at);
         *f = (struct fsdp){0};
@@ -132,7 +142,10 @@ static int move_parts(struct fsdp *f, const struct network_unit *u, float *whole
                 for (unsigned r = 0; r < f->coll->ranks && !err; r++) {
                         struct fsdp_part p = part_of(t, r, f->coll->ranks);
                         float *block = place->all + r * room + (f->at[i] - f->at[u->first]);
-                        if (p.n && to_whole)
+                        if (p.n && f->there)
+                                ops->copy(to_whole ? tensor + p.first : block,
+                                          to_whole ? block : tensor + p.first, p.n);
+                        else if (p.n && to_whole)
                                 err = ops->put_queued(tensor + p.first, block, p.n * sizeof(float));
                         else if (p.n)
                                 err = ops->get_queued(block, tensor + p.first, p.n * sizeof(float));
@@ -148,6 +161,16 @@ static void keep_error(struct fsdp *f, int err)
                 f->err = err;
 }
 
+static int gather_on_host(struct fsdp_work *g, const float *mine, size_t n)
+{
+        struct coll *c = g->of->coll;
+        const size_t bytes = n * sizeof *mine;
+
+        if (!g->own)
+                g->own = g->of->net->ops->get_behind(g->place->mine, mine, bytes, NULL);
+        return c->ops->gather(c, g->place->mine, bytes, g->place->all);
+}
+
 /* What a step changes stands still while its passes go on: no copy of it waits for them. */
 static int gather_unit(struct coll_work *w)
 {
@@ -155,16 +178,25 @@ static int gather_unit(struct coll_work *w)
         const struct math_ops *ops = g->of->net->ops;
         struct coll *c = g->of->coll;
         const struct network_unit u = network_unit(g->of->net, g->unit);
-        const size_t n = unit_room(g->of, &u) * sizeof(float);
+        const size_t n = unit_room(g->of, &u);
+        const float *mine = g->of->params + g->of->at[u.first];
         const uint64_t begin = clock_ns();
 
         ops->use(g->of->device); /* the queue's thread may be new to it */
         g->own = ops->reach(g->place->mark);
-        if (!g->own)
-                g->own = ops->get_behind(g->place->mine, g->of->params + g->of->at[u.first], n,
-                                         NULL);
-        int err = c->ops->gather(c, g->place->mine, n, g->place->all);
+        int err = g->of->there ? c->ops->gather_device(c, mine, n, g->place->all, &g->own)
+                               : gather_on_host(g, mine, n);
         trace_add(g->of->trace, TRACE_GATHER, TRACE_COLLECTIVES, begin, clock_ns(), g->unit);
+        return err;
+}
+
+static int scatter_on_host(struct fsdp_work *s, float *mine, size_t n)
+{
+        struct coll *c = s->of->coll;
+        int err = c->ops->sum_scatter(c, s->place->all, s->place->mine, n);
+
+        if (!err && !s->own)
+                s->own = s->of->net->ops->put_beside(mine, s->place->mine, n * sizeof *mine);
         return err;
 }
 
@@ -175,14 +207,14 @@ static int scatter_unit(struct coll_work *w)
         struct coll *c = s->of->coll;
         const struct network_unit u = network_unit(s->of->net, s->unit);
         const size_t n = unit_room(s->of, &u);
+        float *mine = s->of->grads + s->of->at[u.first];
         const uint64_t begin = clock_ns();
 
         ops->use(s->of->device);
-        s->own = ops->reach(s->place->mark);
-        int err = c->ops->sum_scatter(c, s->place->all, s->place->mine, n);
-        if (!err && !s->own)
-                s->own = ops->put_beside(s->of->grads + s->of->at[u.first], s->place->mine,
-                                         n * sizeof(float));
+        s->own = s->of->there ? 0 : ops->reach(s->place->mark);
+        int err = s->of->there ? c->ops->scatter_device(c, s->place->all, mine, n, s->place->mark,
+                                                        &s->own)
+                               : scatter_on_host(s, mine, n);
         trace_add(s->of->trace, TRACE_SCATTER, TRACE_COLLECTIVES, begin, clock_ns(), s->unit);
         return err;
 }
@@ -241,6 +273,17 @@ void fsdp_before(void *arg, size_t unit, bool backward)
         }
 }
 
+/* What fills parts up. */
+static void clear_place(struct fsdp *f, struct fsdp_place *place, size_t n)
+{
+        if (f->there) {
+                f->net->ops->zero(place->all, n);
+                return;
+        }
+        keep_error(f, f->net->ops->reach(place->mark));
+        memset(place->all, 0, n * sizeof *place->all);
+}
+
 void fsdp_after(void *arg, size_t unit, bool backward)
 {
         struct fsdp *f = arg;
@@ -251,9 +294,7 @@ void fsdp_after(void *arg, size_t unit, bool backward)
         if (!backward)
                 return;
         finish(f, &f->scatter);
-        keep_error(f, f->net->ops->reach(f->scatter.place->mark));
-        memset(f->scatter.place->all, 0, /* what fills parts up */
-               unit_room(f, &u) * f->coll->ranks * sizeof(float));
+        clear_place(f, f->scatter.place, unit_room(f, &u) * f->coll->ranks);
         keep_error(f, move_parts(f, &u, f->sums, f->scatter.place, false));
         f->scatter.unit = unit;
         start(f, &f->scatter, scatter_unit);

@@ -33,9 +33,11 @@ struct fsdp {
                 int own; /* the error of this rank's device in it */
                 struct fsdp_place *place;
         } gather[2], scatter;
-        /* What ranks send each other, in the host's memory; without prefetch all use the first. */
+        bool there; /* ranks send each other what is in the device's memory, else the host's */
+        /* What they send; without prefetch all use the first. */
         struct fsdp_place {
-                float *mine, *all;
+                float *mine; /* NULL: none is needed */
+                float *all;
                 void *mark; /* until which the device copies to `all`, or from it */
                 size_t bytes, all_bytes;
         } place[3];

@@ -83,7 +83,7 @@ static int sum_bucket(struct coll_work *w)
         const uint64_t begin = clock_ns();
 
         r->ops->use(b->device);
-        int err = c->ops->sum_device ? c->ops->sum_device(c, b->grads, b->n, b->mark)
+        int err = c->ops->sum_device ? c->ops->sum_device(c, b->grads, b->n, b->mark, &r->own)
                                      : sum_on_host(r, b);
         r->ops->use(r->device); /* this may be the thread that computes */
         trace_add(r->trace, TRACE_BUCKET, TRACE_COLLECTIVES, begin, clock_ns(),

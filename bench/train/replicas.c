@@ -33,7 +33,7 @@ uint64_t replicas_bytes(const struct train_setup *s, unsigned ranks)
         const unsigned n = replicas_count(s);
         const struct train_setup one = setup_of(s, 0);
 
-        return n * trainer_bytes(&one, ranks * n);
+        return n * trainer_bytes(&one, ranks * n) + (n > 1 && ranks > 1 ? COLL_TEAM_ROOM : 0);
 }
 
 uint64_t replicas_pass_bytes(const struct train_setup *s)
@@ -79,7 +79,7 @@ static int all_do(struct replicas *r, int (*task)(struct replicas *r, unsigned n
 
 static int init_one(struct replicas *r, unsigned number)
 {
-        struct coll *c = r->n > 1 ? &r->team.member[number].coll : r->team.ranks;
+        struct coll *c = r->n > 1 ? &r->team.member[number].coll : r->ranks;
         return trainer_init(&r->v[number], &r->replica[number].setup, c);
 }
 
@@ -108,12 +108,18 @@ static int start_one(struct replicas *r, unsigned number)
 int replicas_init(struct replicas *r, const struct train_setup *s, struct coll *c)
 {
         const unsigned n = replicas_count(s);
+        const struct coll_memory memory = {.reach = s->ops->reach,
+                                           .join = s->ops->join_beside,
+                                           .get = s->ops->get_behind,
+                                           .put = s->ops->put_beside};
 
-        *r = (struct replicas){
-                .n = n, .v = calloc(n, sizeof *r->v), .replica = calloc(n, sizeof *r->replica)};
-        int err = coll_team_init(&r->team, n, c);
+        *r = (struct replicas){.n = n,
+                               .ranks = c,
+                               .v = calloc(n, sizeof *r->v),
+                               .replica = calloc(n, sizeof *r->replica)};
         if (!r->v || !r->replica)
                 return -ENOMEM;
+        int err = n > 1 ? coll_team_init(&r->team, n, c, &memory) : 0;
         for (unsigned i = 0; i < n && !err; i++) {
                 r->replica[i].setup = setup_of(s, i);
                 err = start_one(r, i);

@@ -16,6 +16,7 @@
 
 struct replicas {
         unsigned n;
+        struct coll *ranks;    /* borrowed */
         struct trainer *v;     /* the first is that of the caller's thread, and what is saved */
         struct coll_team team; /* with several */
         struct replica {

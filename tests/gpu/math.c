@@ -304,11 +304,36 @@ static void learn(const struct math_ops *o, const struct train_setup *like, stru
         free(rgb);
 }
 
-/* As NCCL sums, where the gradients are; the other rank has the same. */
-static int sum_there(struct coll *c, float *mem, size_t n, void *behind)
+/* As NCCL sums and gathers, where gradients and weights are; the other rank has the same. */
+static int scatter_there(struct coll *c, float *all, float *mine, size_t n, void *behind, int *own)
 {
         float *x = malloc(n * sizeof *x);
 
+        (void)own;
+        need(x ? learning->get_behind(x, all, n * sizeof *x, behind) : -12, "a unit");
+        (void)scatter_both(c, x, x, n);
+        need(learning->put_beside(mine, x, n * sizeof *x), "a unit");
+        free(x);
+        return 0;
+}
+
+static int gather_there(struct coll *c, const float *mine, size_t n, float *all, int *own)
+{
+        float *x = malloc(n * sizeof *x);
+
+        (void)own;
+        need(x ? learning->get_behind(x, mine, n * sizeof *x, NULL) : -12, "a unit");
+        for (unsigned i = 0; i < c->ranks; i++)
+                need(learning->put_beside(all + i * n, x, n * sizeof *x), "a unit");
+        free(x);
+        return 0;
+}
+
+static int sum_there(struct coll *c, float *mem, size_t n, void *behind, int *own)
+{
+        float *x = malloc(n * sizeof *x);
+
+        (void)own;
         need(x ? learning->get_behind(x, mem, n * sizeof *x, behind) : -12, "a bucket");
         (void)sum_both(c, x, n);
         need(learning->put_beside(mem, x, n * sizeof *x), "a bucket");
@@ -316,7 +341,7 @@ static int sum_there(struct coll *c, float *mem, size_t n, void *behind)
         return 0;
 }
 
-enum { SUMMED_THERE = 1, BESIDE_ANOTHER = 8 }; /* the first */
+enum { SUMMED_THERE = 4, BESIDE_ANOTHER = 11 }; /* the first */
 static const struct model gpt = SMALL_GPT(2, 3, 48, 96, 20), vit = SMALL_VIT(1, 2, 16, 10);
 /* its head is more than the first bucket */
 static const struct model wide = SMALL_GPT(1, 3, 96, 3000, 4);
@@ -326,6 +351,12 @@ static const struct {
 } models[] = {
         {"ddp beside another rank, summed on the device",
          {.model = wide, .entropy = true, .lr = 5}},
+        {"ddp on two devices beside another rank, summed on the first",
+         {.model = gpt, .entropy = true, .devices = 2}},
+        {"fsdp beside another rank, gathered on the device",
+         {.model = gpt, .entropy = true, .sharded = true, .prefetch = FSDP_POSTHOOK}},
+        {"fsdp on two devices beside another rank, gathered on the first",
+         {.model = gpt, .entropy = true, .sharded = true, .devices = 2}},
         {"ddp beside another rank", {.model = wide, .entropy = true, .lr = 5}},
         {"pdp beside another rank", {.model = gpt, .entropy = true, .stages = 2, .chunks = 2}},
         {"pdp on two devices beside another rank",
@@ -373,6 +404,8 @@ static void compare_models(void)
                 char text[128];
 
                 carrier.sum_device = i < SUMMED_THERE ? sum_there : NULL;
+                carrier.scatter_device = i < SUMMED_THERE ? scatter_there : NULL;
+                carrier.gather_device = i < SUMMED_THERE ? gather_there : NULL;
                 s.batch = BATCH;
                 s.seed = 5;
                 s.lr = s.lr > 0 ? s.lr : s.adamw ? 0.001 : s.entropy ? 0.1 : 1e-4;

@@ -102,6 +102,30 @@ ncclResult_t ncclAllReduce(const void *from, void *to, size_t n, ncclDataType_t 
         return now.fault == BEGIN ? ncclSystemError : ncclSuccess;
 }
 
+ncclResult_t ncclAllGather(const void *from, void *to, size_t n, ncclDataType_t type,
+                           ncclComm_t comm, void *stream)
+{
+        (void)comm;
+        (void)stream;
+        ck_assert(type == ncclFloat);
+        now.begun++;
+        if (now.fault != BEGIN)
+                memcpy((float *)to + n, from, n * sizeof(float));
+        return now.fault == BEGIN ? ncclSystemError : ncclSuccess;
+}
+
+ncclResult_t ncclReduceScatter(const void *from, void *to, size_t n, ncclDataType_t type,
+                               ncclRedOp_t op, ncclComm_t comm, void *stream)
+{
+        (void)comm;
+        (void)stream;
+        ck_assert(now.behind && type == ncclFloat && op == ncclSum);
+        now.begun++;
+        for (size_t i = 0; i < n && now.fault != BEGIN; i++)
+                ((float *)to)[i] = 2 * ((const float *)from)[n + i];
+        return now.fault == BEGIN ? ncclSystemError : ncclSuccess;
+}
+
 /* The build gives these two another name than the loader's. */
 void *dlopen(const char *name, int flags)
 {
@@ -124,6 +148,8 @@ void *dlsym(void *library, const char *name)
                 {"ncclCommGetAsyncError", (void (*)(void))ncclCommGetAsyncError},
                 {"ncclCommAbort", (void (*)(void))ncclCommAbort},
                 {"ncclCommDestroy", (void (*)(void))ncclCommDestroy},
+                {"ncclAllGather", (void (*)(void))ncclAllGather},
+                {"ncclReduceScatter", (void (*)(void))ncclReduceScatter},
                 {"ncclBroadcast", (void (*)(void))ncclBroadcast},
                 {"ncclAllReduce", (void (*)(void))ncclAllReduce},
         };
@@ -288,25 +314,37 @@ static const struct {
         {ALARM, 2, 1, 1, 0}, {OTHER_LAST, 2, 1, 1, 0},
 };
 
-/* A broadcast, or the sum of what lies behind a mark. */
-static int move(struct coll *c, bool sums, float *mem)
+enum what { SHARE, SUM, SCATTER, GATHER };
+
+/* In rank 1: a broadcast; the sum of what lies behind a mark; that of the second half, to its own
+ * place; or a gather from there. */
+static int move(struct coll *c, enum what what, float *mem)
 {
         static char mark;
-        int err = sums ? c->ops->sum_device(c, mem, SIZE, &mark)
-                       : c->ops->share_device(c, 0, mem, SIZE * sizeof *mem);
+        int own = 0, err;
 
-        ck_assert(!sums || !now.begun || now.behind == &mark);
+        if (what == SUM)
+                err = c->ops->sum_device(c, mem, SIZE, &mark, &own);
+        else if (what == SCATTER)
+                err = c->ops->scatter_device(c, mem, mem + SIZE / 2, SIZE / 2, &mark, &own);
+        else if (what == GATHER)
+                err = c->ops->gather_device(c, mem + SIZE / 2, SIZE / 2, mem, &own);
+        else
+                err = c->ops->share_device(c, 0, mem, SIZE * sizeof *mem);
+        ck_assert_int_eq(own, 0);
+        ck_assert(what == SHARE || what == GATHER || !now.begun || now.behind == &mark);
         return err;
 }
 
-static void end_everywhere(int i, bool sums)
+static void end_everywhere(int i, enum what what)
 {
+        const bool sums = what == SUM || what == SCATTER;
         static float mem[SIZE];
         struct coll c = joined(1);
 
         mem[SIZE - 1] = 3;
         now.fault = ends[i].fault;
-        ck_assert_int_eq(move(&c, sums, mem), now.fault == NONE ? 0 : -EIO);
+        ck_assert_int_eq(move(&c, what, mem), now.fault == NONE ? 0 : -EIO);
         ck_assert_uint_eq(now.met, ends[i].met);
         ck_assert_uint_eq(now.begun, ends[i].begun);
         ck_assert_uint_eq(now.aborted, ends[i].aborted);
@@ -316,7 +354,7 @@ static void end_everywhere(int i, bool sums)
         if (now.aborted) { /* the next one is not begun, and the others hear of it */
                 now.fault = NONE;
                 now.met = now.begun = 0;
-                ck_assert_int_eq(move(&c, sums, mem), -EIO);
+                ck_assert_int_eq(move(&c, what, mem), -EIO);
                 ck_assert_uint_eq(now.met, 1);
                 ck_assert_uint_eq(now.begun, 0);
         }
@@ -325,13 +363,25 @@ static void end_everywhere(int i, bool sums)
 
 START_TEST(an_error_of_one_rank_ends_a_broadcast_in_all)
 {
-        end_everywhere(_i, false);
+        end_everywhere(_i, SHARE);
 }
 END_TEST
 
 START_TEST(an_error_of_one_rank_ends_a_sum_in_all)
 {
-        end_everywhere(_i, true);
+        end_everywhere(_i, SUM);
+}
+END_TEST
+
+START_TEST(an_error_of_one_rank_ends_a_scattered_sum_in_all)
+{
+        end_everywhere(_i, SCATTER);
+}
+END_TEST
+
+START_TEST(an_error_of_one_rank_ends_a_gather_in_all)
+{
+        end_everywhere(_i, GATHER);
 }
 END_TEST
 
@@ -362,6 +412,10 @@ int main(void)
         tcase_add_loop_test(t, an_error_of_one_rank_ends_a_broadcast_in_all, 0,
                             sizeof ends / sizeof *ends);
         tcase_add_loop_test(t, an_error_of_one_rank_ends_a_sum_in_all, 0,
+                            sizeof ends / sizeof *ends);
+        tcase_add_loop_test(t, an_error_of_one_rank_ends_a_scattered_sum_in_all, 0,
+                            sizeof ends / sizeof *ends);
+        tcase_add_loop_test(t, an_error_of_one_rank_ends_a_gather_in_all, 0,
                             sizeof ends / sizeof *ends);
         tcase_add_test(t, a_copy_that_fails_in_one_rank_is_heard_by_all);
         suite_add_tcase(s, t);

@@ -11,6 +11,7 @@
 
 #include "bench/train/replicas.h"
 #include "bench/train/train_state.h"
+#include "tests/lib/other_rank.h"
 #include "tests/lib/unit_train.h"
 
 #include "base/banned.h"
@@ -32,6 +33,7 @@ static struct {
         size_t n;
 } taken = {.mtx = PTHREAD_MUTEX_INITIALIZER};
 static atomic_uint foreign; /* calls with memory of another device */
+static atomic_uint there;   /* other ranks' collectives in memory of a device */
 static atomic_uint failing; /* the device whose wait() fails, from 1; 0: none */
 
 static void use(unsigned device)
@@ -132,6 +134,7 @@ static void setup(void)
         taken.n = 0;
         atomic_store(&foreign, 0);
         atomic_store(&failing, 0);
+        atomic_store(&there, 0);
 }
 
 static struct train_setup setup_of(unsigned devices)
@@ -152,6 +155,40 @@ static void learn(struct replicas *r, const struct train_setup *s, struct coll *
                 loss[i] = step.loss;
         }
         ck_assert_int_eq(replicas_compare(r), 0);
+}
+
+/* --- another rank, which has what this one has, as NCCL speaks to it --- */
+
+static int sum_there(struct coll *c, float *mem, size_t n, void *behind, int *own)
+{
+        (void)own;
+        look(mem);
+        ck_assert_ptr_null(behind); /* it was waited for */
+        atomic_fetch_add(&there, 1);
+        return sum_both(c, mem, n);
+}
+
+/* It is in place. */
+static int scatter_there(struct coll *c, float *all, float *mine, size_t n, void *behind, int *own)
+{
+        (void)own;
+        look(all);
+        look(mine);
+        ck_assert_ptr_null(behind);
+        ck_assert_ptr_eq(mine, all + c->rank * n);
+        atomic_fetch_add(&there, 1);
+        return scatter_both(c, all, mine, n);
+}
+
+static int gather_there(struct coll *c, const float *mine, size_t n, float *all, int *own)
+{
+        (void)own;
+        look(mine);
+        look(all);
+        ck_assert_ptr_eq(mine, all + c->rank * n);
+        atomic_fetch_add(&there, 1);
+        memcpy(all + n, mine, n * sizeof *all);
+        return 0;
 }
 
 /* --- as many ranks of one device, which are threads here --- */
@@ -183,7 +220,7 @@ static void learn_as_ranks_do(const struct train_setup *s)
 
         learn(&devices, s, &alone, loss);
         ck_assert_uint_eq(atomic_load(&foreign), 0);
-        ck_assert_int_eq(coll_team_init(&team, n, &alone), 0);
+        ck_assert_int_eq(coll_team_init(&team, n, &alone, NULL), 0);
         for (unsigned i = 0; i < n; i++) {
                 rank[i] = (struct rank){.team = &team, .number = i, .setup = *s};
                 rank[i].setup.ops = &math_host;
@@ -228,6 +265,60 @@ START_TEST(devices_that_divide_the_model_learn_to_the_bit_what_ranks_of_one_devi
                         learn_as_ranks_do(&s);
                         taken.n = 0;
                 }
+}
+END_TEST
+
+START_TEST(devices_beside_another_rank_have_the_same_bits_through_the_host_and_past_it)
+{
+        for (unsigned i = 0; i < 4; i++) {
+                struct train_setup s = setup_of(2 + i / 2);
+                double want[3], got[3];
+                struct coll_ops carrier;
+                struct coll two = other_rank(&carrier);
+                struct replicas a, b;
+
+                s.sharded = i % 2;
+                s.prefetch = i == 1 ? FSDP_PREHOOK : FSDP_NOOP;
+                learn(&a, &s, &two, want);
+                ck_assert_uint_eq(atomic_load(&there), 0);
+                carrier.sum_device = sum_there;
+                carrier.scatter_device = scatter_there;
+                carrier.gather_device = gather_there;
+                learn(&b, &s, &two, got);
+                ck_assert_uint_gt(atomic_load(&there), 0);
+                ck_assert_uint_eq(atomic_load(&foreign), 0);
+                ck_assert_mem_eq(want, got, sizeof want);
+                for (unsigned d = 0; d < s.devices; d++)
+                        have_the_same_weights(&a.v[d], &b.v[d], 0);
+                replicas_release(&a);
+                replicas_release(&b);
+                taken.n = 0;
+                atomic_store(&there, 0);
+        }
+}
+END_TEST
+
+/* A device that cannot have what another one has. */
+static int join_or_fail(float *to, const float *const *from, unsigned n, size_t elements)
+{
+        return in_use == 1 ? -EIO : math_host.join_beside(to, from, n, elements);
+}
+
+START_TEST(a_device_that_cannot_be_joined_ends_the_step_of_all_and_none_hangs)
+{
+        for (unsigned i = 0; i < 2; i++) {
+                struct train_setup s = setup_of(2);
+                struct train_step step;
+                struct replicas r;
+
+                s.sharded = i;
+                several.join_beside = join_or_fail;
+                ck_assert_int_eq(replicas_init(&r, &s, &alone), 0);
+                ck_assert_int_eq(replicas_step(&r, &step), -EIO);
+                ck_assert_int_eq(r.replica[1].err, -EIO);
+                ck_assert_uint_eq(r.v[0].step + r.v[1].step, 0);
+                replicas_release(&r);
+        }
 }
 END_TEST
 
@@ -331,6 +422,9 @@ int main(void)
                 tc, devices_that_divide_the_model_learn_to_the_bit_what_ranks_of_one_device_learn);
         tcase_add_test(tc,
                        devices_that_divide_the_model_learn_what_one_device_learns_of_all_samples);
+        tcase_add_test(tc,
+                       devices_beside_another_rank_have_the_same_bits_through_the_host_and_past_it);
+        tcase_add_test(tc, a_device_that_cannot_be_joined_ends_the_step_of_all_and_none_hangs);
         tcase_add_test(tc, devices_of_a_rank_learn_what_one_device_learns_of_all_samples);
         tcase_add_test(tc, stages_are_dealt_to_devices_and_learn_the_same_bits);
         tcase_add_test(tc, a_device_that_fails_ends_the_step_of_all_and_none_hangs);

@@ -63,12 +63,11 @@ static int read_number(const char *key, const char *text, double from, double be
 /* What NCCL carries. */
 static int read_backend(const struct keys *k, const struct train_setup *s, char *why, size_t nwhy)
 {
-        if (k->backend != BACKEND_NCCL || (!s->sharded && s->devices == 1))
+        if (k->backend != BACKEND_NCCL || !s->stages || s->devices == 1)
                 return 0;
         snprintf(why, nwhy,
-                 "backend=nccl: it averages the gradients of ddp and pdp, a device for each rank: "
-                 "give backend=gloo, or %s",
-                 s->sharded ? "train.mode=ddp" : "train.devices=1");
+                 "backend=nccl: it averages the gradients of pdp on one device of each rank: give "
+                 "backend=gloo, or train.devices=1");
         return -EINVAL;
 }
 

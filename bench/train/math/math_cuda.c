@@ -41,7 +41,7 @@ struct gpu {
         int err GUARDED_BY(&mtx);
         struct held *held GUARDED_BY(&mtx);
         struct scratch a GUARDED_BY(&mtx), b GUARDED_BY(&mtx), places GUARDED_BY(&mtx),
-                parts GUARDED_BY(&mtx);
+                parts GUARDED_BY(&mtx), joined GUARDED_BY(&mtx);
 };
 static struct gpu gpus[MATH_DEVICES_MAX];
 static unsigned ngpus;                /* open; the main thread's, while no other computes */
@@ -104,6 +104,18 @@ static int begin_gpu(struct gpu *g, int device, bool first)
         return err;
 }
 
+/* Copies between two devices go from one to the other where the machine can; else the driver takes
+ * them through the host's memory. */
+static void join_peers(const struct gpu *a, const struct gpu *b)
+{
+        int can = 0;
+
+        if (a->device == b->device || cudaSetDevice(a->device) != cudaSuccess ||
+            cudaDeviceCanAccessPeer(&can, a->device, b->device) != cudaSuccess || !can ||
+            cudaDeviceEnablePeerAccess(b->device, 0) != cudaSuccess)
+                (void)cudaGetLastError(); /* or the next launch would be said to have failed */
+}
+
 /* The devices behind those that are open, from the machine's number `first` on. */
 static int begin_gpus(unsigned devices, int first, char *why, size_t nwhy)
 {
@@ -115,6 +127,10 @@ static int begin_gpus(unsigned devices, int first, char *why, size_t nwhy)
                 err = begin_gpu(g, device, device == first);
                 if (!err && (err = cublas_open(g->stream, &g->cublas, why, nwhy)))
                         return err;
+                for (unsigned i = 0; i < ngpus && !err; i++) {
+                        join_peers(g, &gpus[i]);
+                        join_peers(&gpus[i], g);
+                }
         }
         if (err)
                 snprintf(why, nwhy, "the GPU gives no queue: see above, or give device=host");
@@ -127,7 +143,7 @@ static void end_gpus(void)
         while (ngpus) {
                 struct gpu *g = &gpus[--ngpus];
                 mutex_lock(&g->mtx);
-                struct scratch *const all[] = {&g->a, &g->b, &g->places, &g->parts};
+                struct scratch *const all[] = {&g->a, &g->b, &g->places, &g->parts, &g->joined};
                 for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
                         (void)cudaFree(all[i]->p);
                 cublas_close(g->cublas);
@@ -348,6 +364,49 @@ static int cuda_put_beside(void *to, const void *from, size_t n)
         return move_beside(to, from, n, cudaMemcpyHostToDevice, NULL);
 }
 
+enum { JOIN_ROOM = 1 << 20 /* elements of a piece */ };
+
+/* One piece: the sum is made in this device's memory, into which the others are copied. */
+static cudaError_t join_locked(struct gpu *g, float *to, const float *const *from, unsigned n,
+                               size_t at, size_t elements) REQUIRES(&g->mtx)
+{
+        float *sum = g->joined.p, *next = sum + JOIN_ROOM;
+        const size_t bytes = elements * sizeof *to;
+        cudaError_t e = cudaMemcpyAsync(sum, from[0] + at, bytes, cudaMemcpyDefault, g->beside);
+
+        for (unsigned i = 1; i < n && e == cudaSuccess; i++) {
+                e = cudaMemcpyAsync(next, from[i] + at, bytes, cudaMemcpyDefault, g->beside);
+                kernels_add(g->beside, sum, next, elements);
+        }
+        return e != cudaSuccess
+                       ? e
+                       : cudaMemcpyAsync(to + at, sum, bytes, cudaMemcpyDefault, g->beside);
+}
+
+static int cuda_join_beside(float *to, const float *const *from, unsigned n, size_t elements)
+{
+        struct gpu *g = this_gpu();
+        cudaError_t e = cudaSuccess;
+
+        if (!elements)
+                return 0;
+        mutex_lock(&g->mtx);
+        (void)queue_locked(g);
+        int err = n > 1 && !room_locked(g, &g->joined, 2 * JOIN_ROOM * sizeof *to) ? -ENOMEM : 0;
+        if (!err && n == 1)
+                e = cudaMemcpyAsync(to, from[0], elements * sizeof *to, cudaMemcpyDefault,
+                                    g->beside);
+        for (size_t at = 0; n > 1 && at < elements && !err && e == cudaSuccess; at += JOIN_ROOM)
+                e = join_locked(g, to, from, n, at,
+                                elements - at < JOIN_ROOM ? elements - at : JOIN_ROOM);
+        if (!err)
+                err = failed("cudaMemcpyAsync", e);
+        launched_locked(g);
+        mutex_unlock(&g->mtx);
+        const int waited = failed("cudaStreamSynchronize", cudaStreamSynchronize(g->beside));
+        return err ? err : waited;
+}
+
 static int cuda_wait(void)
 {
         struct gpu *g = this_gpu();
@@ -545,6 +604,7 @@ const struct math_ops math_cuda = {
         .unmark = cuda_unmark,
         .get_behind = cuda_get_behind,
         .put_beside = cuda_put_beside,
+        .join_beside = cuda_join_beside,
         .zero = cuda_zero,
         .copy = cuda_copy,
         .add = cuda_add,

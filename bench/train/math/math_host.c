@@ -76,6 +76,17 @@ static int host_get_behind(void *to, const void *from, size_t n, void *mark)
         return host_move(to, from, n);
 }
 
+static int host_join(float *to, const float *const *from, unsigned n, size_t elements)
+{
+        for (size_t i = 0; i < elements; i++) {
+                float sum = from[0][i];
+                for (unsigned k = 1; k < n; k++)
+                        sum += from[k][i];
+                to[i] = sum;
+        }
+        return 0;
+}
+
 static uint64_t host_peak(void)
 {
         return 0;
@@ -384,6 +395,7 @@ const struct math_ops math_host = {
         .unmark = host_unmark,
         .get_behind = host_get_behind,
         .put_beside = host_move,
+        .join_beside = host_join,
         .zero = host_zero,
         .copy = host_copy,
         .add = host_add,

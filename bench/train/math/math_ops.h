@@ -121,6 +121,9 @@ struct math_ops { /* no slot is NULL */
         /* As get() and put(), beside the queue: behind the mark (NULL: nothing), and at once. */
         int (*get_behind)(void *to, const void *from, size_t n, void *mark);
         int (*put_beside)(void *to, const void *from, size_t n);
+        /* Beside the queue as well, and done when it returns: elements of `to` become the sum of
+         * the n runs in their order, of each of which the memory may be any device's. */
+        int (*join_beside)(float *to, const float *const *from, unsigned n, size_t elements);
 
         void (*zero)(float *x, size_t n);
         void (*copy)(float *to, const float *from, size_t n);

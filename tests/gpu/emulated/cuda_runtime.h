@@ -20,25 +20,27 @@ extern "C" {
 #endif
 
 /* Else a build with CUDA would have two of each. */
-#define cudaEventCreateWithFlags  emulated_event_create
-#define cudaEventDestroy          emulated_event_destroy
-#define cudaEventRecord           emulated_event_record
-#define cudaEventSynchronize      emulated_event_wait
-#define cudaFree                  emulated_free
-#define cudaGetDevice             emulated_get_device
-#define cudaGetDeviceCount        emulated_count_devices
-#define cudaGetErrorString        emulated_error_string
-#define cudaGetLastError          emulated_last_error
-#define cudaInitDevice            emulated_init_device
-#define cudaMalloc                emulated_malloc
-#define cudaMemcpyAsync           emulated_memcpy
-#define cudaMemsetAsync           emulated_memset
-#define cudaSetDevice             emulated_set_device
-#define cudaStreamCreateWithFlags emulated_stream_create
-#define cudaStreamDestroy         emulated_stream_destroy
-#define cudaStreamQuery           emulated_stream_query
-#define cudaStreamSynchronize     emulated_stream_wait
-#define cudaStreamWaitEvent       emulated_stream_wait_event
+#define cudaDeviceCanAccessPeer    emulated_can_access
+#define cudaDeviceEnablePeerAccess emulated_enable_access
+#define cudaEventCreateWithFlags   emulated_event_create
+#define cudaEventDestroy           emulated_event_destroy
+#define cudaEventRecord            emulated_event_record
+#define cudaEventSynchronize       emulated_event_wait
+#define cudaFree                   emulated_free
+#define cudaGetDevice              emulated_get_device
+#define cudaGetDeviceCount         emulated_count_devices
+#define cudaGetErrorString         emulated_error_string
+#define cudaGetLastError           emulated_last_error
+#define cudaInitDevice             emulated_init_device
+#define cudaMalloc                 emulated_malloc
+#define cudaMemcpyAsync            emulated_memcpy
+#define cudaMemsetAsync            emulated_memset
+#define cudaSetDevice              emulated_set_device
+#define cudaStreamCreateWithFlags  emulated_stream_create
+#define cudaStreamDestroy          emulated_stream_destroy
+#define cudaStreamQuery            emulated_stream_query
+#define cudaStreamSynchronize      emulated_stream_wait
+#define cudaStreamWaitEvent        emulated_stream_wait_event
 
 typedef enum {
         cudaSuccess,
@@ -72,6 +74,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaInitDevice(int device, unsigned flags, unsigned valid);
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer);
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
 cudaError_t cudaGetDeviceCount(int *out);
 cudaError_t cudaGetDevice(int *out);
 cudaError_t cudaSetDevice(int device);

@@ -23,6 +23,10 @@ ncclResult_t ncclCommAbort(ncclComm_t comm);
 ncclResult_t ncclCommDestroy(ncclComm_t comm);
 ncclResult_t ncclBroadcast(const void *from, void *to, size_t n, ncclDataType_t type, int root,
                            ncclComm_t comm, void *stream);
+ncclResult_t ncclAllGather(const void *from, void *to, size_t n, ncclDataType_t type,
+                           ncclComm_t comm, void *stream);
+ncclResult_t ncclReduceScatter(const void *from, void *to, size_t n, ncclDataType_t type,
+                               ncclRedOp_t op, ncclComm_t comm, void *stream);
 ncclResult_t ncclAllReduce(const void *from, void *to, size_t n, ncclDataType_t type,
                            ncclRedOp_t op, ncclComm_t comm, void *stream);
 
