@@ -3,7 +3,7 @@
 # Lists of the simulator: order, common prefixes, pages.
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/sim.sh"
-plan 14
+plan 15
 
 sim_start --null
 echo x >"$tmp/x"
@@ -24,6 +24,15 @@ req GET '/bkt?list-type=2&max-keys=0' >/dev/null
 expect_eq "0 false" "$(element KeyCount) $(element IsTruncated)" "an empty page is the last"
 expect_eq 400 "$(req GET '/bkt?list-type=2&continuation-token=xyz')" "a token that is none is refused"
 expect_eq 400 "$(req GET '/bkt?list-type=2&max-keys=-1')" "a bad number is refused"
+
+
+# The vendor tells whole seconds, in lists as in headers.
+times() { tr '<' '\n' <"$tmp/body" | sed -n 's/^\(LastModified\|Initiated\)>[^.]*\.//p' | sort -u | xargs; }
+req GET '/bkt?list-type=2' >/dev/null
+said=$(times)
+req POST '/bkt/up?uploads' >/dev/null
+req GET '/bkt?uploads' >/dev/null
+expect_eq "000Z 000Z" "$said $(times)" "times have no parts of a second"
 
 # Every page size gives the same list, in pages of that size.
 pages() {

@@ -44,8 +44,8 @@ void s3_header(struct request *x, const char *name, const char *value);
 /* "<name>value</name>", escaped. */
 void s3_element(struct buf *b, const char *name, const char *value);
 void s3_element_u64(struct buf *b, const char *name, uint64_t value);
-/* "2013-05-24T00:00:00.000Z" */
-void s3_element_time(struct buf *b, const char *name, int64_t ns);
+/* "2013-05-24T00:00:00.000Z": only the second vendor tells parts of a second. */
+void s3_element_time(const struct request *x, struct buf *b, const char *name, int64_t ns);
 void s3_element_etag(struct buf *b, const struct object *o);
 
 /* The checksum that is given out. */

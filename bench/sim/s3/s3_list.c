@@ -91,7 +91,7 @@ static int add_entry(void *arg, const struct object *o, const char *common, size
         buf_adds(&p->last, o->key);
         buf_adds(b, "<Contents>");
         element_key(p, b, "Key", o->key);
-        s3_element_time(b, "LastModified", o->mtime_ns);
+        s3_element_time(p->x, b, "LastModified", o->mtime_ns);
         s3_element_etag(b, o);
         if (p->x->google)
                 s3_element_u64(b, "Generation", (uint64_t)o->generation);
@@ -204,7 +204,7 @@ static int add_upload(void *arg, const struct object_store_upload *up, int64_t b
         element_key(p, b, "Key", up->key);
         s3_element(b, "UploadId", up->id);
         buf_adds(b, "<StorageClass>STANDARD</StorageClass>");
-        s3_element_time(b, "Initiated", begun_ns);
+        s3_element_time(p->x, b, "Initiated", begun_ns);
         buf_adds(b, "</Upload>");
         return 0;
 }
@@ -275,6 +275,7 @@ void s3_list_uploads(struct service *s, struct request *x)
 struct parts {
         struct buf *b;
         unsigned count, max, last;
+        const struct request *x;
         bool more;
 };
 
@@ -290,7 +291,7 @@ static int add_part(void *arg, unsigned number, const struct object *part)
         p->last = number;
         buf_adds(p->b, "<Part>");
         s3_element_u64(p->b, "PartNumber", number);
-        s3_element_time(p->b, "LastModified", part->mtime_ns);
+        s3_element_time(p->x, p->b, "LastModified", part->mtime_ns);
         s3_element_etag(p->b, part);
         s3_element_u64(p->b, "Size", part->size);
         buf_adds(p->b, "</Part>");
@@ -303,7 +304,7 @@ void s3_list_parts(struct service *s, struct request *x)
         long max = s3_query_number(x, "max-parts", S3_PAGE_MAX, INT32_MAX);
         long after = s3_query_number(x, "part-number-marker", 0, INT32_MAX);
         struct buf *b = &x->body;
-        struct parts p = {.b = b, .max = max < S3_PAGE_MAX ? (unsigned)max : S3_PAGE_MAX};
+        struct parts p = {.x = x, .b = b, .max = max < S3_PAGE_MAX ? (unsigned)max : S3_PAGE_MAX};
 
         if (max < 0 || after < 0) {
                 s3_error(x, "InvalidArgument");

@@ -116,11 +116,11 @@ void s3_element_u64(struct buf *b, const char *name, uint64_t value)
         tag(b, name, true);
 }
 
-void s3_element_time(struct buf *b, const char *name, int64_t ns)
+void s3_element_time(const struct request *x, struct buf *b, const char *name, int64_t ns)
 {
         char text[HTTP_TIME_LEN];
 
-        http_time(ns, text);
+        http_time(x->google ? ns : ns - ns % 1000000000, text);
         s3_element(b, name, text);
 }
 
