@@ -86,6 +86,8 @@ static const char usage[] =
         "  --checksums all|crc64nvme|none\n"
         "                          s3: the checksums of whole objects; none: not of parts, either\n"
         "  --object-lock           s3: refuse what is written without a digest\n"
+        "  --archive-tier ARCHIVE_ACCESS|DEEP_ARCHIVE_ACCESS\n"
+        "                          s3: where objects of INTELLIGENT_TIERING are\n"
         "  --content-etags         equal bytes have equal ETags\n"
         "  --hns                   gs: buckets have a hierarchical namespace\n"
         "  --versioning            versions that are replaced or deleted stay readable\n"
@@ -130,6 +132,7 @@ static const struct option longs[] = {
         {"access-point", required_argument, NULL, OPT_ACCESS_POINT},
         {"checksums", required_argument, NULL, OPT_CHECKSUMS},
         {"object-lock", no_argument, NULL, OPT_OBJECT_LOCK},
+        {"archive-tier", required_argument, NULL, OPT_ARCHIVE_TIER},
         {"content-etags", no_argument, NULL, OPT_CONTENT_ETAGS},
         {"hns", no_argument, NULL, OPT_HNS},
         {"versioning", no_argument, NULL, OPT_VERSIONING},
@@ -335,14 +338,15 @@ static int check_effects(const struct options *o)
                 int opt;
                 const struct protocol *of;
         } one_sided[] = {
-                {OPT_REQUEST_RATE, &protocol_s3},  {OPT_REQUESTER_PAYS, &protocol_s3},
-                {OPT_SESSION_LIFE, &protocol_s3},  {OPT_READ_ONLY_SESSIONS, &protocol_s3},
-                {OPT_COPY_IF, &protocol_s3},       {OPT_DOMAIN, &protocol_s3},
-                {OPT_BASE_PATH, &protocol_s3},     {OPT_ACCESS_POINT, &protocol_s3},
-                {OPT_CHECKSUMS, &protocol_s3},     {OPT_OBJECT_LOCK, &protocol_s3},
-                {OPT_HNS, &protocol_gs},           {OPT_NO_MOVE, &protocol_gs},
-                {OPT_TESTBENCH, &protocol_gs},     {OPT_NAME_PAUSE, &protocol_gs},
-                {OPT_REWRITE_CHUNK, &protocol_gs}, {OPT_RESUME_SHORT, &protocol_gs},
+                {OPT_REQUEST_RATE, &protocol_s3}, {OPT_REQUESTER_PAYS, &protocol_s3},
+                {OPT_SESSION_LIFE, &protocol_s3}, {OPT_READ_ONLY_SESSIONS, &protocol_s3},
+                {OPT_COPY_IF, &protocol_s3},      {OPT_DOMAIN, &protocol_s3},
+                {OPT_BASE_PATH, &protocol_s3},    {OPT_ACCESS_POINT, &protocol_s3},
+                {OPT_CHECKSUMS, &protocol_s3},    {OPT_OBJECT_LOCK, &protocol_s3},
+                {OPT_ARCHIVE_TIER, &protocol_s3}, {OPT_HNS, &protocol_gs},
+                {OPT_NO_MOVE, &protocol_gs},      {OPT_TESTBENCH, &protocol_gs},
+                {OPT_NAME_PAUSE, &protocol_gs},   {OPT_REWRITE_CHUNK, &protocol_gs},
+                {OPT_RESUME_SHORT, &protocol_gs},
         };
         char why[WHY];
 

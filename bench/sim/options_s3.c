@@ -67,6 +67,15 @@ static int set_checksums(struct s3_options *o, const char *value)
         return 0;
 }
 
+static int set_archive_tier(struct s3_options *o, const char *value)
+{
+        if (strcmp(value, "ARCHIVE_ACCESS") && strcmp(value, "DEEP_ARCHIVE_ACCESS"))
+                return option_bad("archive-tier", value,
+                                  "give ARCHIVE_ACCESS or DEEP_ARCHIVE_ACCESS");
+        o->archive_tier = value;
+        return 0;
+}
+
 static int set_base_path(struct s3_options *o, const char *value)
 {
         size_t n = strlen(value);
@@ -115,6 +124,8 @@ int option_s3(struct s3_options *o, int opt, char *value)
         case OPT_OBJECT_LOCK:
                 o->object_lock = true;
                 return 0;
+        case OPT_ARCHIVE_TIER:
+                return set_archive_tier(o, value);
         default: /* the caller has no other */
                 return -EINVAL;
         }

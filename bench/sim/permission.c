@@ -35,6 +35,7 @@ static const struct needs {
         {"CompleteMultipartUpload", "s3:PutObject",
          "storage.multipartUploads.create storage.objects.create storage.objects.delete?"},
         {"AbortMultipartUpload", "s3:AbortMultipartUpload", "storage.multipartUploads.abort"},
+        {"RestoreObject", "s3:RestoreObject", ""},
         {"DeleteObject", "s3:DeleteObject", "storage.objects.delete"},
         {"CreateSession", "s3express:CreateSession", ""},
 

@@ -61,6 +61,7 @@ EXTRA_DIST += $(bench_tests) tests/lib/bench.sh tests/lib/sdk.sh
 # The simulator by itself.
 sim_tests = \
 	%D%/sim_append.sh \
+	%D%/sim_archive.sh \
 	%D%/sim_args.sh \
 	%D%/sim_auth.sh \
 	%D%/sim_faults.sh \

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Bad arguments of the simulator: one line with cause and remedy, and nothing served.
 . "${srcdir:?}/tests/lib/tap.sh"
-plan 38
+plan 40
 
 refuses() {
 	name=$1 want=$2
@@ -32,9 +32,10 @@ b="--bucket bkt"
 	refuses "a bad rate" 'as 50M' $b --null --rate fast
 	refuses "a bad rate of all connections" 'total-rate.*as 50M' $b --null --total-rate 0
 	refuses "a bad rate of requests" 'as 3500,5500' $b --null --request-rate 100
+	refuses "a tier that is none" 'give ARCHIVE_ACCESS' $b --null --archive-tier hot
 	refuses "a bad time" 'as 20ms' $b --null --ttfb 20x
 	for option in request-rate=1,1 requester-pays session-life=1s read-only-sessions copy-if=ignore domain=d base-path=/a \
-		access-point=ap=bkt checksums=none object-lock; do
+		access-point=ap=bkt checksums=none object-lock archive-tier=ARCHIVE_ACCESS; do
 		refuses "--$option with the protocol of Google" "^storesim: --${option%%=*} does nothing here: .*--protocol s3" \
 			$b --null "--$option" --protocol gs
 	done

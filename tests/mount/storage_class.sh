@@ -53,6 +53,7 @@ expect_eq "STANDARD_IA::" "$(of there/file)" "a file of others keeps its class w
 # Such a file could be read, since it was restored; a copy in its class could not.
 put cold GLACIER
 put frozen DEEP_ARCHIVE
+for key in cold frozen; do req POST "/bkt/$key?restore" -d '<RestoreRequest><Days>1</Days></RestoreRequest>' >/dev/null; done
 mv "$mnt/cold" "$mnt/warm"
 chmod 600 "$mnt/frozen"
 expect_eq ":1: :1:" "$(of warm) $(of frozen)" "what was restored from an archive can still be read when it was changed"

@@ -175,7 +175,8 @@ void gs_patch(struct service *s, struct request *x)
                 struct object_store_cond same = {.present = o};
                 if (next && gs_bad_metadata(x, next, resource))
                         return;
-                err = next ? object_store_update(s->objects, x->bucket, next, &same) : -ENOMEM;
+                err = next ? object_store_update(s->objects, x->bucket, next, &same, true)
+                           : -ENOMEM;
                 if (!err)
                         gs_reply_object(x, next, NULL);
         }

@@ -2,6 +2,7 @@
 bench_sim_libsim_la_SOURCES += \
 	%D%/auth_v2.c \
 	%D%/s3.h \
+	%D%/s3_archive.c \
 	%D%/s3_bucket.c \
 	%D%/s3_checksum.c \
 	%D%/s3_copy.c \

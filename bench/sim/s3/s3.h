@@ -31,6 +31,7 @@ void s3_refuse(struct request *x, int status, const char *code, const char *mess
 void s3_error_in_200(struct request *x, const char *code, const char *message);
 /* The same with one more element in its body. */
 void s3_error_with(struct request *x, const char *code, const char *name, const char *value);
+void s3_error_add(struct request *x, const char *name, const char *value);
 /* Says that the bucket is in another region than the one signed for. */
 void s3_error_region(struct request *x, const char *region);
 /* An error for a negative errno of the object store. */
@@ -134,6 +135,12 @@ bool s3_key_of_upload_is_missing(struct service *s, struct request *x);
 bool s3_bad_session_encryption(struct request *x, struct session_terms *terms);
 void s3_encryption_headers(struct request *x, const struct object *o);
 
+/* s3_archive.c: whether the object cannot be read because it is in an archive; of_source: as that
+ * of a copy's source. True when the reply is set to an error. And what a head tells of it. */
+bool s3_is_archived(const struct service *s, struct request *x, const struct object *o,
+                    bool of_source);
+void s3_archive_headers(const struct service *s, struct request *x, const struct object *o);
+
 /* s3_express.c: whether the bucket is a directory bucket, which the path must not name, and the
  * request needs a session, which is
  * there and good otherwise; true with the reply set. */
@@ -162,7 +169,7 @@ s3_fn s3_list_v1, s3_list_v2, s3_list_uploads, s3_list_parts;
 s3_fn s3_begin_put, s3_put, s3_get, s3_get_tagging, s3_delete, s3_delete_many;
 s3_fn s3_copy, s3_part_copy;
 s3_fn s3_upload_create, s3_begin_part, s3_part, s3_upload_complete, s3_upload_abort;
-s3_fn s3_create_session, s3_rename;
+s3_fn s3_create_session, s3_rename, s3_restore;
 s3_fn s3_not_implemented;
 
 #endif

@@ -84,7 +84,7 @@ static struct object *find_source(struct service *s, struct request *x)
                                     : "x-amz-copy-source-If-None-Match");
                 return NULL;
         }
-        if (s3_key_is_missing(x, o, true))
+        if (s3_key_is_missing(x, o, true) || s3_is_archived(s, x, o, true))
                 return NULL;
         return TAKE_PTR(o);
 }

@@ -51,6 +51,7 @@ static const struct s3_op ops[] = {
         {"PutObject", "PUT", OBJECT, NULL, NULL, BODY_INTAKE, s3_begin_put, s3_put},
         {"CreateMultipartUpload", "POST", OBJECT, "uploads", NULL, BODY_DROP, NULL,
          s3_upload_create},
+        {"RestoreObject", "POST", OBJECT, "restore", NULL, BODY_TEXT, NULL, s3_restore},
         {"CompleteMultipartUpload", "POST", OBJECT, "uploadId", NULL, BODY_TEXT, NULL,
          s3_upload_complete},
         {"AbortMultipartUpload", "DELETE", OBJECT, "uploadId", NULL, BODY_DROP, NULL,

@@ -96,7 +96,9 @@ static int add_entry(void *arg, const struct object *o, const char *common, size
         if (p->x->google)
                 s3_element_u64(b, "Generation", (uint64_t)o->generation);
         s3_element_u64(b, "Size", o->size);
-        buf_adds(b, "<StorageClass>STANDARD</StorageClass></Contents>");
+        const char *class = object_meta(o, S3_CLASS);
+        s3_element(b, "StorageClass", class ? class : "STANDARD");
+        buf_adds(b, "</Contents>");
         return 0;
 }
 
@@ -273,9 +275,9 @@ void s3_list_uploads(struct service *s, struct request *x)
 }
 
 struct parts {
+        const struct request *x;
         struct buf *b;
         unsigned count, max, last;
-        const struct request *x;
         bool more;
 };
 

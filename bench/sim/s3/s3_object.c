@@ -269,6 +269,8 @@ void s3_get(struct service *s, struct request *x)
         }
         if (s3_key_is_missing(x, o, false) || reading_is_off(x, o))
                 return;
+        if (x->op[0] != 'H' && s3_is_archived(s, x, o, false))
+                return;
         int ranged = request_range(x, o);
         if (ranged < 0) {
                 s3_error(x, "InvalidRange");
@@ -277,6 +279,7 @@ void s3_get(struct service *s, struct request *x)
         }
         s3_object_headers(x, o, true);
         s3_version_header(s, x, o);
+        s3_archive_headers(s, x, o);
         bool wanted = x->google || (mode && !strcasecmp(mode, "ENABLED"));
         if (wanted && (x->len == o->size || x->op[0] == 'H' || x->google))
                 s3_checksum_headers(x, o);

@@ -186,9 +186,14 @@ void s3_error(struct request *x, const char *code)
 
 void s3_error_with(struct request *x, const char *code, const char *name, const char *value)
 {
+        s3_error(x, code);
+        s3_error_add(x, name, value);
+}
+
+void s3_error_add(struct request *x, const char *name, const char *value)
+{
         static const char end[] = "</Error>";
 
-        s3_error(x, code);
         x->body.len -= sizeof end - 1;
         s3_element(&x->body, name, value);
         buf_adds(&x->body, end);

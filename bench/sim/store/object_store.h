@@ -58,9 +58,9 @@ int object_store_fill(struct object_store *v, const char *bucket, const char *wh
 int object_store_delete(struct object_store *v, const char *bucket, const char *key,
                         const struct object_store_cond *cond);
 /* Replaces the metadata: `o`, an object_clone() of cond->present with other metadata, takes its
- * place with the same generation, and the next metageneration. */
+ * place with the same generation, and the next metageneration; dated: and with the time of now. */
 int object_store_update(struct object_store *v, const char *bucket, struct object *o,
-                        const struct object_store_cond *cond);
+                        const struct object_store_cond *cond, bool dated);
 /* Replaces `to` by what is under `from`, which is gone then, at once. *out: the new version; with
  * same_version it is the same one under another name. */
 struct object_store_move {

@@ -97,12 +97,13 @@ int object_store_delete_version(struct object_store *v, const char *bucket, cons
 }
 
 int object_store_update(struct object_store *v, const char *bucket, struct object *o,
-                        const struct object_store_cond *cond)
+                        const struct object_store_cond *cond, bool dated)
 {
         struct timespec now;
 
         clock_gettime(CLOCK_REALTIME, &now);
-        o->mtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+        if (dated)
+                o->mtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
         o->metageneration++;
         return object_store_store(v, bucket, o, cond);
 }
