@@ -5,6 +5,7 @@ mount_tests = \
 	%D%/advice.sh \
 	%D%/anyop.sh \
 	%D%/append.sh \
+	%D%/archived.sh \
 	%D%/attrs.sh \
 	%D%/basic.sh \
 	%D%/bigfile.sh \

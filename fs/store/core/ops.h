@@ -44,6 +44,7 @@ struct op_fault {
         char message[256];
         char request_id[128];
         unsigned retry_after_ms;
+        const char *remedy; /* of this error alone; NULL: the general one. Static */
 };
 
 /* An entry of any listing. Strings are offsets into op->names until the listing is whole. */

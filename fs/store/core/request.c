@@ -144,6 +144,8 @@ bool op_is_denied(const struct op *op)
 /* What may help where neither the way nor a permission is the reason. */
 static const char *general_remedy(const struct op *op, int err)
 {
+        if (op->fault.remedy)
+                return op->fault.remedy;
         switch (err) {
         case -ETIMEDOUT:
                 return "'ckptctl doctor' tries each step of the way to the store";
@@ -168,6 +170,24 @@ static const char *remedy_of(const struct op *op, int err, char *buf, size_t n)
         }
         snprintf(buf, n, "the credentials need %s", wants);
         return *wants ? buf : general_remedy(op, err);
+}
+
+/* The ranges of a file are read together, and refused together for one reason: the first line
+ * stands for those of the next second. */
+static bool was_said(const struct op *op)
+{
+        uint64_t second = (uint64_t)clock_ms() / 1000 & UINT32_MAX;
+        uint64_t what = op->rq.flow ^ (uint32_t)op->rq.status, line = what << 32 | second;
+        uint64_t before = __atomic_load_n(&op->s->read_said, __ATOMIC_RELAXED);
+
+        if (op->verb != OP_GET)
+                return false;
+        do {
+                if (before >> 32 == what && second - (before & UINT32_MAX) <= 1)
+                        return true;
+        } while (!__atomic_compare_exchange_n(&op->s->read_said, &before, line, true,
+                                              __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+        return false;
 }
 
 static void say(const struct op *op, const char *outcome, int err)
@@ -208,7 +228,8 @@ static void end(struct op *op, int err)
         }
         if (err && worth_a_line(op, err)) {
                 __atomic_add_fetch(&op->s->errors, 1, __ATOMIC_RELAXED);
-                say(op, strerror(-err), err);
+                if (!was_said(op))
+                        say(op, strerror(-err), err);
         } else if (err) {
                 mention(op, err);
         }

@@ -21,6 +21,7 @@ struct store {
         size_t prefix_len;
         unsigned deadline_ms;
         uint64_t retries, errors; /* atomics */
+        uint64_t read_said;       /* atomic: the last line on a read, see request.c */
         bool ramps;               /* the rate of requests grows slowly: */
         struct mutex ramp_mtx;
         struct rate_ramp reads, writes; /* guarded by it */

@@ -46,6 +46,8 @@ static const struct {
         {"SignatureDoesNotMatch", -EACCES},
         {"ExpiredToken", -EACCES},
         {"InvalidToken", -EACCES},
+        {"InvalidObjectState", -EACCES},
+        {"ObjectNotInActiveTierError", -EACCES}, /* the same, of a copy's source */
         {"NoSuchKey", -ENOENT},
         {"NoSuchBucket", -ENOENT},
         {"NoSuchUpload", -ENOENT},
@@ -121,6 +123,16 @@ static void read_fault(struct op *op, char *region, size_t nregion)
 static bool is(const struct op *op, const char *code)
 {
         return !strcmp(op->fault.code, code);
+}
+
+/* "Object is archived and inaccessible until restored" (API reference, InvalidObjectState). */
+static const char *remedy_of(const struct op *op)
+{
+        bool archived = is(op, "InvalidObjectState") || is(op, "ObjectNotInActiveTierError");
+
+        return archived ? "the object is in an archive: restore it first, as with 'aws s3api "
+                          "restore-object'"
+                        : NULL;
 }
 
 /* Another region answers for the bucket: remembered for all that follows. */
@@ -200,6 +212,7 @@ int s3_fault(struct store_kind *k, struct op *op)
         int status = op->rq.status;
 
         read_fault(op, region, sizeof region);
+        op->fault.remedy = remedy_of(op);
         if (correct(k, op, region))
                 return OP_AGAIN;
         if (is(op, "PreconditionFailed")) /* also in the body of a 200 */
