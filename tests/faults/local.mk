@@ -62,6 +62,7 @@ EXTRA_DIST += \
 	$(fault_tests) \
 	%D%/aborts_denied.json \
 	%D%/attributes_late.json \
+	%D%/begin_lost.json \
 	%D%/checks_slowed.json \
 	%D%/complete_200_with_error.json \
 	%D%/complete_200_with_error_once.json \

@@ -3,7 +3,7 @@
 # write.sh: after a fault during a write the file is exactly right and no upload is left.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 29
+plan 32
 start_store
 mount_ckptfs part_size=5M stall_timeout=2s
 head -c 22000000 /dev/urandom >"$tmp/data"
@@ -32,6 +32,16 @@ check "a part that stalls is sent again" test "$(retries)" -gt "$before"
 recovers part_corrupt
 recovers complete_200_with_error_once CompleteMultipartUpload=2
 recovers complete_reply_lost
+
+# A first upload that nobody knows the id of is seen and aborted by age.
+set_faults begin_lost
+cp "$tmp/data" "$mnt/begun"
+set_faults
+ctl() { "$builddir/ckptctl" uploads "$@" -o "endpoint=$CKPTFS_TEST_ENDPOINT" "$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET" | cut -f 3; }
+same "a file whose upload was begun twice is right" "$tmp/data" begun
+check "the log says that an upload may be left" grep -q 'beginning of an upload of begun was lost' "$mount_log"
+# promise: end.lost-begin
+expect_eq "begun begun " "$(ctl list) $(ctl abort --older 0) $(store_uploads)" "an upload whose beginning was lost is aborted by its age"
 
 # What the store does with a condition on a copy is found out by the first.
 printf seed >"$mnt/seed"

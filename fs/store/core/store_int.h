@@ -70,7 +70,10 @@ bool get_has_all(const struct op *op); /* whatever became of the try */
  * errno. */
 int list_complete(struct op *op);
 
-/* upload.c: the parts sent so far; the strings belong to the upload. */
+/* upload.c: after the reply to a create: says that an earlier try may have begun an upload, too. */
+void upload_say_twin(const struct op *op);
+
+/* The parts sent so far; the strings belong to the upload. */
 struct upload_part {
         char *etag; /* NULL: not sent */
         uint64_t size;

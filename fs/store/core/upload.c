@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* upload.c: multipart uploads: the handle, what it knows of its parts, and the calls on it. */
 #include "base/grow.h"
+#include "base/log.h"
 #include "base/mutex.h"
 #include "store/core/store_int.h"
 
@@ -156,6 +157,17 @@ int store_upload_adopt(struct store_upload *up, const struct store_part *part)
 }
 
 /* --- calls --- */
+
+/* Such an upload has no parts, and nothing tells it from one that another host has just begun: a
+ * list of uploads has the time, the account and the class of each, which may be the same. So it is
+ * not aborted here, where another's might be, but later, by age. */
+void upload_say_twin(const struct op *op)
+{
+        if (op->maybe_done)
+                log_info("store: the reply to the beginning of an upload of %s was lost: 'ckptctl "
+                         "uploads' may list another one, without parts, from now on",
+                         op->key);
+}
 
 static void finish_create(struct op *op, int err)
 {

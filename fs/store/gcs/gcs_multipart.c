@@ -57,6 +57,8 @@ int gcs_multipart_created(struct store_kind *k, struct op *op)
                 err = -ENOMEM;
         }
         s3_fields_release(f, 1);
+        if (!err)
+                upload_say_twin(op);
         return err ? s3_unreadable(op, err) : 0;
 }
 

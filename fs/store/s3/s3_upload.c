@@ -112,6 +112,8 @@ int s3_create_parse(struct store_kind *k, struct op *op)
         if (!err && !(op->upload_id = buf_take(&f[0].text)))
                 err = -ENOMEM;
         s3_fields_release(f, 1);
+        if (!err)
+                upload_say_twin(op);
         return err ? s3_unreadable(op, err) : 0;
 }
 
