@@ -3,7 +3,7 @@
 # Multipart uploads of the simulator: what S3 refuses is refused, what it takes is whole.
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/sim.sh"
-plan 29
+plan 30
 
 sim_start --data "$tmp/data"
 head -c 5242880 /dev/urandom >"$tmp/one"
@@ -93,6 +93,12 @@ req PUT "/bkt/m4?partNumber=1&$up" -H 'x-amz-copy-source: /bkt/m' -H 'Content-Le
 one=$(element ETag)
 req PUT "/bkt/m4?partNumber=2&$up" -T "$tmp/tail" >/dev/null
 printf '1 %s\n2 %s\n' "$one" "$(field etag)" | part_list >"$tmp/list"
+# "You can copy a range only if the source object is greater than 5 MB" (API_UploadPartCopy).
+head -c 5242880 "$tmp/all" >"$tmp/five"
+req PUT /bkt/five -T "$tmp/five" >/dev/null
+from() { req PUT "/bkt/m4?partNumber=3&$up" -d '' -H 'x-amz-copy-source: /bkt/five' "$@"; }
+expect_eq "400 InvalidRequest 200" "$(from -H 'x-amz-copy-source-range: bytes=0-5242879') $(element Code) $(from)" \
+	"a source of 5 MiB is copied as a whole alone"
 expect_eq 200 "$(req POST "/bkt/m4?$up" --data-binary "@$tmp/list")" "a copied range is a part"
 req GET /bkt/m4 >/dev/null
 { tail -c +2 "$tmp/all" | head -c 6000000; cat "$tmp/tail"; } >"$tmp/want"

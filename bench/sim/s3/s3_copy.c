@@ -209,7 +209,8 @@ void s3_copy(struct service *s, struct request *x)
                 reply_copy(x, "CopyObjectResult", o, NULL);
 }
 
-/* The range to copy; the whole source when the request names none. */
+/* The range to copy; the whole source when the request names none. "You can copy a range only if
+ * the source object is greater than 5 MB" (API reference, UploadPartCopy). */
 static bool bad_range(struct request *x, const struct object *from, uint64_t *off, uint64_t *len)
 {
         const char *text = s3_in(x, "x-amz-copy-source-range");
@@ -220,6 +221,11 @@ static bool bad_range(struct request *x, const struct object *from, uint64_t *of
         *len = from->size;
         if (!text)
                 return false;
+        if (from->size <= S3_PART_MIN) {
+                s3_refuse(x, 400, "InvalidRequest",
+                          "The specified copy source is not supported as a byte-range copy source");
+                return true;
+        }
         if (sscanf(text, "bytes=%" SCNu64 "-%" SCNu64 "%c", off, &last, &extra) != 2 ||
             last < *off || last >= from->size) {
                 s3_error(x, "InvalidArgument");
