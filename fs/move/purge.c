@@ -24,13 +24,18 @@ enum { BATCH = 1000 };
 
 struct purging;
 
+struct listed {
+        int64_t mtime_ns;
+        uint64_t size;
+};
+
 /* One of the two listings: a page of it, and how far it was read. */
 struct side {
         struct purging *p;
         char *prefix, *next;
         char *behind;     /* key that the page comes after, or NULL */
         struct buf names; /* those of the page and their versions, each with its NUL */
-        int64_t *mtime;
+        struct listed *v;
         size_t n, i, at; /* entries, the next one, where its name begins */
         size_t last;     /* where that of the one before it does */
         unsigned turn;   /* of the page, among those of both */
@@ -51,7 +56,7 @@ static void side_release(struct side *x)
         free(x->prefix);
         free(x->next);
         free(x->behind);
-        free(x->mtime);
+        free(x->v);
         buf_release(&x->names);
 }
 
@@ -104,20 +109,21 @@ static int take_page(struct side *x, const struct store_page *page)
                 return -ENOMEM;
         x->turn = ++x->p->turns;
         buf_reset(&x->names);
-        free(x->mtime);
-        x->mtime = calloc(page->n + 1, sizeof *x->mtime);
+        free(x->v);
+        x->v = calloc(page->n + 1, sizeof *x->v);
         x->n = x->i = x->at = 0;
-        for (size_t i = 0; x->mtime && i < page->n; i++) {
+        for (size_t i = 0; x->v && i < page->n; i++) {
                 const char *name = page->v[i].key + skip;
                 const char *etag = page->v[i].etag ? page->v[i].etag : "";
                 if (buf_add(&x->names, name, strlen(name) + 1) ||
                     buf_add(&x->names, etag, strlen(etag) + 1))
                         return -ENOMEM;
-                x->mtime[x->n++] = page->v[i].mtime_ns;
+                x->v[x->n].mtime_ns = page->v[i].mtime_ns;
+                x->v[x->n++].size = page->v[i].size;
         }
         free(x->next);
         x->next = page->next ? strdup(page->next) : NULL;
-        return x->mtime && (x->next || !page->next) ? 0 : -ENOMEM;
+        return x->v && (x->next || !page->next) ? 0 : -ENOMEM;
 }
 
 static void page_came(void *arg, int err, const struct store_page *page)
@@ -223,14 +229,15 @@ static enum twin find_twin(struct purging *p)
         return TWIN_LATER;
 }
 
-/* Whether the two are of different bytes for certain: by their MD5. */
-static bool differ(const char *a, const char *b)
+/* Whether the present entries are of different bytes for certain: by their sizes or their MD5. */
+static bool differ(const struct side *x, const struct side *y)
 {
         enum { MD5_DIGITS = 32 };
+        const char *a = etag_of(x), *b = etag_of(y);
         const char *digits = "0123456789abcdef";
         bool both = strspn(a, digits) == MD5_DIGITS && !a[MD5_DIGITS] &&
                     strspn(b, digits) == MD5_DIGITS && !b[MD5_DIGITS];
-        return both && strcmp(a, b);
+        return x->v[x->i].size != y->v[y->i].size || (both && strcmp(a, b));
 }
 
 /* Whether what has the old name is what was copied, of which no more is known: what is younger than
@@ -238,9 +245,9 @@ static bool differ(const char *a, const char *b)
  * one: then it stays if it has other bytes. */
 static bool may_be_copied(const struct side *v, const struct side *t)
 {
-        if (t->mtime[t->i] == v->mtime[v->i])
-                return !differ(etag_of(v), etag_of(t));
-        return t->mtime[t->i] > v->mtime[v->i];
+        int64_t copied_ns = t->v[t->i].mtime_ns, made_ns = v->v[v->i].mtime_ns;
+
+        return copied_ns == made_ns ? !differ(v, t) : copied_ns > made_ns;
 }
 
 /* Whether the victim is to go. */
@@ -250,7 +257,7 @@ static bool is_to_go(const struct purging *p, bool has_twin)
         const struct copied *copied = p->job.copied;
 
         if (copied && !copied->partial) {
-                int64_t mtime_ns = p->job.are_copies ? 0 : v->mtime[v->i];
+                int64_t mtime_ns = p->job.are_copies ? 0 : v->v[v->i].mtime_ns;
                 enum copied_what was = copied_find(copied, name_of(v), etag_of(v), mtime_ns);
                 return has_twin ? was != COPIED_NOT : was == COPIED_OLDER && !t->cut;
         }

@@ -281,7 +281,8 @@ static void answer(const char *what, int err)
 }
 
 /* A listing brings these names, separated by spaces, and goes on. "name@9=ETAG" is of the ninth
- * second and of that version, others have no time and are of version "v1". */
+ * second and of that version, others have no time and are of version "v1"; all have one byte, or
+ * two as "name@9+1=ETAG". */
 static inline void answer_page(const char *what, const char *names, bool goes_on)
 {
         const struct ask a = take_asked(what);
@@ -296,10 +297,12 @@ static inline void answer_page(const char *what, const char *names, bool goes_on
                 struct store_entry e = {.key = name, .size = 1, .etag = "v1"};
                 if (etag)
                         e.etag = etag + 1;
-                if (second)
-                        e.mtime_ns = strtoll(second + 1, NULL, 10) * 1000000000;
-                if (second)
+                if (second) {
+                        char *longer;
+                        e.mtime_ns = strtoll(second + 1, &longer, 10) * 1000000000;
+                        e.size += *longer == '+';
                         *second = 0;
+                }
                 entries[page.n] = e;
         }
         a.listed(a.arg, 0, &page);

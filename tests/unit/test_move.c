@@ -75,11 +75,11 @@ START_TEST(what_has_the_old_name_goes_unless_it_came_after_the_copy)
         ck_assert_int_eq(purge_start(&job), 0);
         answer_page("list old/",
                     "old/a@7=" BYTES " old/b@9=" OTHER " old/c@8=" OTHER " old/d@8=" BYTES
-                    " old/e@8=" BYTES "-2",
+                    " old/e@8=" BYTES "-2 old/f@8+1=opaque",
                     false);
         answer_page("list new/",
                     "new/a@8=" BYTES " new/b@8=" BYTES " new/c@8=" BYTES " new/d@8=" BYTES
-                    " new/e@8=" OTHER,
+                    " new/e@8=" OTHER " new/f@8=other",
                     false);
         answer("delete 3 from old/a", 0); /* a, d and e */
         ck_assert_int_eq(ends, 1);
