@@ -3,7 +3,7 @@
 # Objects of the simulator: what is put comes back, under any key, whole and in ranges.
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/sim.sh"
-plan 53
+plan 57
 
 sim_start --data "$tmp/data"
 head -c 3000000 /dev/urandom >"$tmp/big"
@@ -40,6 +40,7 @@ expect_eq 200 "$(req PUT /bkt/new -T "$tmp/small" -H 'If-None-Match: *')" "a cre
 expect_eq 412 "$(req PUT /bkt/a -T "$tmp/small" -H 'If-Match: "other"')" "an overwrite sees another version"
 expect_eq 200 "$(req PUT /bkt/a -T "$tmp/small" -H "If-Match: $etag")" "an overwrite finds its version"
 expect_eq 404 "$(req PUT /bkt/none -T "$tmp/small" -H "If-Match: $etag")" "an overwrite finds nothing"
+expect_eq 501 "$(req PUT /bkt/none -T "$tmp/small" -H "If-None-Match: $etag")" "an object is put where none is, not where another is"
 
 expect_eq 400 "$(req PUT /bkt/bad -T "$tmp/small" -H 'x-amz-checksum-crc32c: AAAAAA==')" \
 	"a body with another CRC32C is refused"
@@ -97,7 +98,13 @@ expect_eq 400 "$(req PUT "/bkt/k/$(printf '%01024d' 7)" -T "$tmp/zero" -H Expect
 
 long=$(printf '%02100d' 1)
 expect_eq 400 "$(req PUT /bkt/meta -T "$tmp/text" -H "x-amz-meta-a: $long")" "metadata above 2 KiB is refused"
+# "The PUT request header is limited to 8 KB in size" (user guide).
+expect_eq "400 RequestHeaderSectionTooLarge" "$(req PUT /bkt/meta -T "$tmp/text" -H "Cache-Control: $(printf '%08192d' 1)") $(element Code)" \
+	"a head above 8 KiB is refused"
+expect_eq 200 "$(req PUT /bkt/meta -T "$tmp/text" -H "Cache-Control: $(printf '%07900d' 1)")" "a head of less is taken"
 printf '<Delete><Object><Key>a</Key></Object><Object><Key>new</Key></Object></Delete>' >"$tmp/text"
-expect_eq 200 "$(req POST '/bkt?delete' --data-binary "@$tmp/text")" "several objects are deleted"
+# "The Content-MD5 request header or a additional checksum request header ... is required" (API_DeleteObjects).
+expect_eq "400 InvalidRequest" "$(req POST '/bkt?delete' --data-binary "@$tmp/text") $(element Code)" "a delete of several without a digest is refused"
+expect_eq 200 "$(req POST '/bkt?delete' --data-binary "@$tmp/text" -H "$(digest_of "$tmp/text")")" "several objects are deleted"
 expect_eq "404 404" "$(req GET /bkt/a) $(req GET /bkt/new)" "several objects that were deleted are gone"
 check "the server ends in good order" sim_stop

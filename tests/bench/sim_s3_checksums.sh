@@ -3,7 +3,7 @@
 # The vendor's rules of checksums beside a body, and servers that know some or none.
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/sim.sh"
-plan 30
+plan 31
 
 printf '123456789' >"$tmp/nine"
 head -c 5242880 /dev/zero >"$tmp/zeros"
@@ -63,7 +63,10 @@ list AAAAAAAAAAA= >"$tmp/list"
 expect_eq "400 InvalidPart" "$(complete) $(element Code)" "a list with another checksum of a part is refused"
 list rosUhgp5mIg= >"$tmp/list"
 expect_eq "400 BadDigest" "$(complete -H "$bad") $(element Code)" "an object that differs from its CRC64NVME is not made"
-expect_eq 200 "$(complete)" "the parts become the object"
+# "If the checksum type doesn't match the checksum type that was specified ... it'll result in a BadDigest error"
+# (API_CompleteMultipartUpload).
+expect_eq "400 BadDigest" "$(complete -H 'x-amz-checksum-type: COMPOSITE') $(element Code)" "another type of checksum is refused"
+expect_eq 200 "$(complete -H 'x-amz-checksum-type: FULL_OBJECT')" "the parts become the object"
 whole=$(element ChecksumCRC64NVME)
 cat "$tmp/zeros" "$tmp/nine" >"$tmp/both"
 expect_eq 200 "$(req PUT /bkt/both -T "$tmp/both" -H "x-amz-checksum-crc64nvme: $whole")" "the CRC64NVME of the parts together is that of the bytes"

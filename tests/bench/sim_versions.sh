@@ -30,7 +30,7 @@ expect_eq "404 200" "$(req GET "/bkt/k?versionId=$two") $(req GET "/bkt/k?versio
 expect_eq "200" "$(req PUT /bkt/c -d '' -H 'x-amz-copy-source: /bkt/k')" "a version is copied"
 check "a copy has an id" test -n "$(version)"
 printf '<Delete><Object><Key>c</Key></Object></Delete>' >"$tmp/delete"
-req POST '/bkt?delete' --data-binary "@$tmp/delete" -H "Content-MD5: $(openssl md5 -binary "$tmp/delete" | openssl base64)" >/dev/null
+req POST '/bkt?delete' --data-binary "@$tmp/delete" -H "$(digest_of "$tmp/delete")" >/dev/null
 expect_eq true "$(element DeleteMarker)" "objects that are deleted together get markers"
 sim_stop
 sim_start --data "$tmp/data"

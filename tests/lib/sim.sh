@@ -6,6 +6,7 @@
 #   req METHOD PATH [curl option...]   prints the status; body and head are in $tmp/body and $tmp/head
 #   field NAME                  a header of the last reply
 #   element NAME                the first such element of the last body
+#   digest_of FILE              the header that a delete of many needs
 #   served OP                   how many requests of that name the log has
 #   multipart KEY FILE...       uploads the files as the parts of an object; prints the last status and
 #                               leaves the upload's id in $tmp/upload, its list of parts in $tmp/list
@@ -48,6 +49,7 @@ req() {
 
 field() { sed -n "s/^$1: *//Ip" "$tmp/head" | tr -d '\r' | tail -n 1; }
 element() { tr -d '\n' <"$tmp/body" | sed -n "s/.*<$1>\([^<]*\)<\/$1>.*/\1/p" | sed 's/&quot;/"/g'; }
+digest_of() { echo "Content-MD5: $(openssl md5 -binary "$1" | openssl base64)"; }
 served() { grep -c "^[^ ]* $1 " "$tmp/requests"; }
 
 # The parts' list for CompleteMultipartUpload from "NUMBER ETAG" lines.

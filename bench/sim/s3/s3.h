@@ -11,6 +11,9 @@
 #include "bench/sim/store/object_store.h"
 
 #define S3_XML_HEAD "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+/* "While processing is in progress, Amazon S3 periodically sends white space characters to keep the
+ * connection from timing out" (API reference, CompleteMultipartUpload; the same of copies). */
+#define S3_XML_SLOW S3_XML_HEAD "  \n"
 #define S3_XMLNS    " xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\""
 
 #define S3_OWNER "123456789012"
@@ -19,6 +22,7 @@ enum {
         S3_KEY_MAX = 1024,
         S3_PAGE_MAX = 1000,
         S3_DELETE_MAX = 1000,
+        S3_HEADERS_MAX = 8192, /* names and values */
 };
 #define S3_PUT_MAX  (5ULL << 30)
 #define S3_PART_MIN (5ULL << 20)
@@ -71,6 +75,11 @@ bool s3_bad_digest(struct request *x);
 bool s3_bad_checksums(const struct service *s, struct request *x);
 bool s3_bad_algorithm(const struct service *s, struct request *x, struct object *o);
 bool s3_bad_part_checksum(struct request *x, const struct object *head);
+/* Whether what completes an upload names another type than what began it: "If the checksum type
+ * doesn't match the checksum type that was specified for the object during the
+ * CreateMultipartUpload request, it'll result in a BadDigest error" (API reference,
+ * CompleteMultipartUpload). True as above. */
+bool s3_bad_type(struct request *x, const struct object *head);
 /* Whether the upload was begun with one. */
 bool s3_has_algorithm(const struct object *head);
 /* CRC64NVME, in base64; NULL when it is not known. It becomes known when the request has it, when

@@ -20,6 +20,7 @@
 /* Kept with an object or part, and with an upload. */
 #define CRC64     ":crc64nvme"
 #define ALGORITHM ":checksum-algorithm"
+#define TYPE      ":checksum-type"
 
 static const char prefix[] = "x-amz-checksum-";
 static const char *const algorithms[] = {"CRC32", "CRC32C", "CRC64NVME", "SHA1", "SHA256"};
@@ -65,6 +66,9 @@ static bool names_any(const struct request *x)
 bool s3_bad_checksums(const struct service *s, struct request *x)
 {
         bool put = !strcmp(x->op, "PutObject"), part = !strcmp(x->op, "UploadPart");
+        /* "The Content-MD5 request header or a additional checksum request header [...] is required
+         * for all Multi-Object Delete requests" (API reference, DeleteObjects). */
+        bool many = !strcmp(x->op, "DeleteObjects");
         unsigned count;
         const char *is = sent(x, &count);
         char why[128];
@@ -81,6 +85,10 @@ bool s3_bad_checksums(const struct service *s, struct request *x)
                          "requests with Object Lock parameters",
                          put ? "Object" : "Part");
                 s3_refuse(x, 400, "InvalidRequest", why);
+        } else if (many && !x->google && !is && !s3_in(x, "content-md5")) {
+                s3_refuse(x, 400, "InvalidRequest",
+                          "Missing required header for this request: Content-MD5 OR "
+                          "x-amz-checksum-*");
         }
         return x->status != 0;
 }
@@ -113,13 +121,23 @@ bool s3_bad_algorithm(const struct service *s, struct request *x, struct object 
                           "The checksum type cannot be used with the checksum algorithm.");
         else if (whole && s->s3->checksums == CHECKSUMS_CRC64NVME && strcmp(is, "CRC64NVME"))
                 s3_error(x, "NotImplemented");
-        else if (object_meta_add(o, ALGORITHM, is))
+        else if (object_meta_add(o, ALGORITHM, is) ||
+                 object_meta_add(o, TYPE, whole ? "FULL_OBJECT" : "COMPOSITE"))
                 s3_error(x, "InternalError");
         if (x->status)
                 return true;
         s3_header(x, "x-amz-checksum-algorithm", is);
         s3_header(x, "x-amz-checksum-type", whole ? "FULL_OBJECT" : "COMPOSITE");
         return false;
+}
+
+bool s3_bad_type(struct request *x, const struct object *head)
+{
+        const char *want = object_meta(head, TYPE), *said = s3_in(x, "x-amz-checksum-type");
+
+        if (want && said && strcasecmp(want, said))
+                s3_error(x, "BadDigest");
+        return x->status != 0;
 }
 
 bool s3_has_algorithm(const struct object *head)

@@ -95,7 +95,7 @@ static void reply_copy(struct request *x, const char *name, const struct object 
 {
         struct buf *b = &x->body;
 
-        buf_addf(b, S3_XML_HEAD "<%s" S3_XMLNS ">", name);
+        buf_addf(b, S3_XML_SLOW "<%s" S3_XMLNS ">", name);
         s3_element_time(x, b, "LastModified", o->mtime_ns);
         s3_element_etag(b, o);
         if (head && s3_has_algorithm(head))

@@ -293,6 +293,27 @@ static bool is_anothers(const struct request *x)
         return false;
 }
 
+/* "Expects the '*' (asterisk) character" (API reference, PutObject and CompleteMultipartUpload;
+ * those of copies are in s3_copy.c). */
+static bool excludes_a_version(const struct request *x)
+{
+        const char *none = s3_in(x, "if-none-match");
+        bool writes = !strcmp(x->op, "PutObject") || !strcmp(x->op, "CompleteMultipartUpload");
+
+        return writes && !x->google && none && strcmp(none, "*");
+}
+
+/* "The PUT request header is limited to 8 KB in size" (user guide, "Object metadata"), and that of
+ * other requests, too. */
+static bool has_long_head(const struct request *x)
+{
+        size_t sum = 0;
+
+        for (unsigned i = 0; i < x->rq.nheaders; i++)
+                sum += strlen(x->rq.headers[i].name) + strlen(x->rq.headers[i].value);
+        return !x->google && sum > S3_HEADERS_MAX;
+}
+
 /* Whether the reply is set to that of a policy which does not allow the request. */
 static bool lacks_permission(const struct service *s, struct request *x)
 {
@@ -341,6 +362,8 @@ static void begin(struct service *s, struct request *x)
         x->chunked = is_chunked(x);
         if (is_anothers(x) || (s->s3->requester_pays && *x->bucket && !pays(x)))
                 s3_error(x, "AccessDenied");
+        else if (has_long_head(x))
+                s3_refuse(x, 400, "RequestHeaderSectionTooLarge", NULL);
         else if (strlen(x->key) > S3_KEY_MAX)
                 s3_error(x, "KeyTooLongError");
         else if (x->google && request_google_name(x->key, object_store_has_folders(s->objects)))
@@ -348,6 +371,8 @@ static void begin(struct service *s, struct request *x)
         else if (*x->bucket && op->finish != s3_create_bucket && op != &not_implemented &&
                  !object_store_has_bucket(s->objects, x->bucket))
                 s3_error(x, "NoSuchBucket");
+        else if (excludes_a_version(x))
+                s3_error(x, "NotImplemented");
         else if (lacks_permission(s, x))
                 return;
         else if (op->to == BODY_TEXT && x->rq.body_len > EXCHANGE_TEXT_MAX)

@@ -167,7 +167,7 @@ static void reply_complete(struct request *x, const struct object *o)
         struct buf *b = &x->body;
         const char *sent = s3_in(x, "x-amz-checksum-crc32c");
 
-        buf_adds(b, S3_XML_HEAD "<CompleteMultipartUploadResult" S3_XMLNS ">");
+        buf_adds(b, S3_XML_SLOW "<CompleteMultipartUploadResult" S3_XMLNS ">");
         buf_adds(b, "<Location>http://");
         xml_escape(b, s3_in(x, "host"));
         xml_escape(b, x->rq.path);
@@ -188,6 +188,14 @@ static void reply_complete(struct request *x, const struct object *o)
         buf_adds(b, "</CompleteMultipartUploadResult>");
         s3_encryption_headers(x, o);
         s3_reply_xml(x);
+}
+
+static bool is_of_other_type(struct service *s, struct request *x)
+{
+        CLEANUP(object_unrefp) struct object *head = NULL;
+        struct object_store_upload up = s3_upload(x);
+
+        return !object_store_upload_head(s->objects, &up, &head) && s3_bad_type(x, head);
 }
 
 static int record_algorithm(const struct complete *c)
@@ -217,7 +225,7 @@ void s3_upload_complete(struct service *s, struct request *x)
                 s3_fail(x, -ENOMEM);
                 return;
         }
-        if (s3_key_of_upload_is_missing(s, x))
+        if (s3_key_of_upload_is_missing(s, x) || is_of_other_type(s, x))
                 return;
         int err = xml_read(x->text.p, x->text.len, &reader);
         if (!err && c.all_crc64)

@@ -145,7 +145,7 @@ void s3_element_checksum(struct buf *b, const struct object *o)
 static void error_body(struct request *x, const char *code, const char *message)
 {
         buf_reset(&x->body);
-        buf_adds(&x->body, S3_XML_HEAD "<Error>");
+        buf_adds(&x->body, x->status == 200 ? S3_XML_SLOW "<Error>" : S3_XML_HEAD "<Error>");
         s3_element(&x->body, "Code", code);
         s3_element(&x->body, "Message", message);
         s3_element(&x->body, "Resource", x->rq.path && utf8_valid(x->rq.path) ? x->rq.path : "");
