@@ -4,7 +4,7 @@
 # ignores it or refuses it; and changes of attributes, which bear one, too.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 32
+plan 31
 said() { grep -c 'does not honor If-Match in a copy' "$mount_log.old"; }
 
 for way in ignore refuse honor; do
