@@ -189,6 +189,22 @@ START_TEST(spilled_bytes_come_back_and_memory_is_free)
 }
 END_TEST
 
+/* What is sent keeps the buffer that its bytes were copied to, however few they are. */
+START_TEST(a_buffer_with_a_few_bytes_counts_as_one)
+{
+        begin(64 * MiB);
+        put(100, 10, false);
+        put(5000, 10, false);
+        ck_assert_uint_eq(extent_map_in_memory(&x), MiB);
+        struct part_body *p = part_body_new(spill, 1, 100);
+        ck_assert_int_eq(extent_map_share(&x, 100, 110, p), 0);
+        part_body_free(p);
+        ck_assert_uint_eq(extent_map_in_memory(&x), MiB);
+        check();
+        end();
+}
+END_TEST
+
 /* The disk is slow, and the program goes on: what it wrote over stays, the rest is spilled. */
 START_TEST(what_changes_while_it_is_spilled_stays)
 {
@@ -273,6 +289,7 @@ int main(void)
         tcase_add_test(t, what_was_written_last_is_read);
         tcase_add_test(t, a_part_keeps_its_bytes_whatever_is_written_after);
         tcase_add_test(t, spilled_bytes_come_back_and_memory_is_free);
+        tcase_add_test(t, a_buffer_with_a_few_bytes_counts_as_one);
         tcase_add_test(t, what_changes_while_it_is_spilled_stays);
         tcase_add_test(t, a_full_spill_says_so_and_loses_nothing);
 #if defined(NO_MEMORY)

@@ -97,6 +97,13 @@ static struct wfile *largest(struct mem_reclaim *r, size_t *idle)
         return best;
 }
 
+/* Whether memory is full, and no request is under way that would give some back. Of a large buffer
+ * a few bytes may be left that count. */
+static bool is_stuck(struct mem_reclaim *r)
+{
+        return !wfile_tally_busy(r->tally) && pool_busy(r->pool);
+}
+
 /* While uploads hold most of the memory it comes back by itself; what nobody sends does not. When
  * there is no place for it left and no request is under way, those who wait are let go: the next
  * write says so. */
@@ -105,7 +112,8 @@ static void reclaim_files(struct mem_reclaim *r)
         size_t idle, given = 0;
         struct wfile *f;
 
-        while ((f = largest(r, &idle)) && idle > cap_of(r) / 2 && given < cap_of(r) / 8) {
+        while ((f = largest(r, &idle)) && (idle > cap_of(r) / 2 || is_stuck(r)) &&
+               given < cap_of(r) / 8) {
                 ssize_t n = wfile_reclaim(f);
                 wfile_unref(f);
                 f = NULL;

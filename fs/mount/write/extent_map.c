@@ -474,12 +474,21 @@ int extent_map_body(struct extent_map *x, uint64_t from, uint64_t to, uint64_t g
 
 /* --- memory --- */
 
+/* A buffer for copies that is not the block's own any more is all kept for the few bytes that may
+ * be in it. */
 static size_t block_memory(const struct block *b)
 {
         size_t n = b->own ? BLOCK : 0;
-        for (unsigned i = 0; i < b->n; i++)
-                if (b->v[i].buf && b->v[i].buf != b->own)
-                        n += b->v[i].len;
+        const struct pool_buf *last = NULL;
+
+        for (unsigned i = 0; i < b->n; i++) {
+                const struct piece *p = &b->v[i];
+                if (!p->buf || p->buf == b->own)
+                        continue;
+                bool copies = p->at == p->off;
+                n += !copies ? p->len : p->buf != last ? BLOCK : 0;
+                last = p->buf;
+        }
         return n;
 }
 
