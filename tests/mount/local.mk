@@ -65,6 +65,7 @@ mount_tests = \
 	%D%/many_open.sh \
 	%D%/memory.sh \
 	%D%/memory_commits.sh \
+	%D%/memory_held.sh \
 	%D%/metadata_hidden.sh \
 	%D%/metrics.sh \
 	%D%/mmap.sh \
@@ -153,6 +154,7 @@ mount_gs_tests = \
 	%D%/gs/memory.sh \
 	%D%/gs/lost_name.sh \
 	%D%/gs/memory_commits.sh \
+	%D%/gs/memory_held.sh \
 	%D%/gs/mmap.sh \
 	%D%/gs/mmap_full.sh \
 	%D%/gs/names.sh \

@@ -34,24 +34,6 @@ struct mem_reclaim {
         } locked GUARDED_BY(&mtx);
 };
 
-static void shrink_readers(struct mem_reclaim *r)
-{
-        size_t n = 0, max = 0;
-
-        tree_lock(r->tree);
-        for (struct node *o = tree_open_list_locked(r->tree); o; o = o->open_next)
-                max += o->reader != NULL;
-        CLEANUP(freep) struct reader **list = max ? calloc(max, sizeof(struct reader *)) : NULL;
-        for (struct node *o = tree_open_list_locked(r->tree); o && list; o = o->open_next)
-                if (o->reader)
-                        list[n++] = reader_ref(o->reader);
-        tree_unlock(r->tree);
-        for (size_t i = 0; i < n; i++) {
-                reader_shrink(list[i]);
-                reader_unref(list[i]);
-        }
-}
-
 /* Files that are open, with a reference each: they are looked at without the tree's lock. */
 static struct wfile **list_files(struct mem_reclaim *r, size_t *n)
 {
@@ -67,6 +49,45 @@ static struct wfile **list_files(struct mem_reclaim *r, size_t *n)
                         list[(*n)++] = wfile_ref(o->file);
         tree_unlock(r->tree);
         return list;
+}
+
+static void shrink_list(struct reader **list, size_t n)
+{
+        for (size_t i = 0; i < n; i++) {
+                reader_shrink(list[i]);
+                reader_unref(list[i]);
+        }
+}
+
+static void shrink_readers(struct mem_reclaim *r)
+{
+        size_t n = 0, max = 0;
+
+        tree_lock(r->tree);
+        for (struct node *o = tree_open_list_locked(r->tree); o; o = o->open_next)
+                max += o->reader != NULL;
+        CLEANUP(freep) struct reader **list = max ? calloc(max, sizeof(struct reader *)) : NULL;
+        for (struct node *o = tree_open_list_locked(r->tree); o && list; o = o->open_next)
+                if (o->reader)
+                        list[n++] = reader_ref(o->reader);
+        tree_unlock(r->tree);
+        shrink_list(list, n);
+}
+
+/* Those of files that are written read the version that these began with. */
+static void shrink_base_readers(struct mem_reclaim *r)
+{
+        size_t n, k = 0;
+        CLEANUP(freep) struct wfile **files = list_files(r, &n);
+        CLEANUP(freep) struct reader **list = n ? calloc(n, sizeof(struct reader *)) : NULL;
+
+        for (size_t i = 0; i < n; i++) {
+                struct reader *base = list ? wfile_reader(files[i]) : NULL;
+                if (base)
+                        list[k++] = base;
+                wfile_unref(files[i]);
+        }
+        shrink_list(list, k);
 }
 
 static size_t cap_of(const struct mem_reclaim *r)
@@ -157,6 +178,7 @@ static void *mem_reclaim_main(void *arg)
                         version_cache_shrink(r->cache, cap_of(r) / 8);
                 if (pool_busy(r->pool)) {
                         shrink_readers(r);
+                        shrink_base_readers(r);
                         reclaim_files(r);
                 }
                 waits = pool_nudge(r->pool);

@@ -156,6 +156,8 @@ void wfile_forget(struct wfile *f);
  * early, or spills. Returns the bytes that are or will soon be free, or a negative errno. May block
  * on the local disk. */
 ssize_t wfile_reclaim(struct wfile *f);
+/* The reader of the version that the file began with, with a reference, or NULL. */
+struct reader *wfile_reader(struct wfile *f);
 /* Bytes in memory that wfile_reclaim() could give back, about. */
 size_t wfile_idle_bytes(struct wfile *f);
 

@@ -132,6 +132,14 @@ void wfile_forget(struct wfile *f)
 
 /* --- memory --- */
 
+struct reader *wfile_reader(struct wfile *f)
+{
+        mutex_lock(&f->mtx);
+        struct reader *r = f->locked.reader ? reader_ref(f->locked.reader) : NULL;
+        mutex_unlock(&f->mtx);
+        return r;
+}
+
 size_t wfile_idle_bytes(struct wfile *f)
 {
         mutex_lock(&f->mtx);
