@@ -33,7 +33,7 @@ enum {
 struct options {
         const char *dir, *tls_cert, *tls_key, *faults, *identity, *log, *fill;
         bool null, hns, versioning, content_etags;
-        uint64_t quota, name_pause_ns;
+        uint64_t quota, name_pause_ns, retention_ns;
         struct s3_options s3;
         struct gs_options gs;
         const char *buckets[BUCKETS_MAX];
@@ -94,6 +94,7 @@ static const char usage[] =
         "  --no-move               gs: moveTo is not there (404)\n"
         "  --testbench             gs: the ways of the vendor's testbench\n"
         "  --name-pause TIME       gs: a name is changed again only after that, as 1s (429)\n"
+        "  --retention TIME        gs: an object can be replaced or deleted only after that (403)\n"
         "  --rewrite-chunk SIZE    gs: a call of rewriteTo copies so many bytes\n"
         "  --resume-short SIZE     gs: a chunk of a resumable session keeps so many bytes\n"
         "  --faults FILE           rules that make requests fail (JSON); SIGHUP reads it again\n"
@@ -139,6 +140,7 @@ static const struct option longs[] = {
         {"no-move", no_argument, NULL, OPT_NO_MOVE},
         {"testbench", no_argument, NULL, OPT_TESTBENCH},
         {"name-pause", required_argument, NULL, OPT_NAME_PAUSE},
+        {"retention", required_argument, NULL, OPT_RETENTION},
         {"rewrite-chunk", required_argument, NULL, OPT_REWRITE_CHUNK},
         {"resume-short", required_argument, NULL, OPT_RESUME_SHORT},
         {"faults", required_argument, NULL, OPT_FAULTS},
@@ -248,6 +250,10 @@ static int set_odd_option(struct options *o, int opt, char *value)
                 return fault_parse_duration(value, &o->name_pause_ns)
                                ? option_bad("name-pause", value, "give a time, as 1s")
                                : 0;
+        case OPT_RETENTION:
+                return fault_parse_duration(value, &o->retention_ns)
+                               ? option_bad("retention", value, "give a time, as 1h")
+                               : 0;
         case OPT_REWRITE_CHUNK:
                 return set_size("rewrite-chunk", value, &o->gs.rewrite_chunk);
         case OPT_RESUME_SHORT:
@@ -338,15 +344,15 @@ static int check_effects(const struct options *o)
                 int opt;
                 const struct protocol *of;
         } one_sided[] = {
-                {OPT_REQUEST_RATE, &protocol_s3}, {OPT_REQUESTER_PAYS, &protocol_s3},
-                {OPT_SESSION_LIFE, &protocol_s3}, {OPT_READ_ONLY_SESSIONS, &protocol_s3},
-                {OPT_COPY_IF, &protocol_s3},      {OPT_DOMAIN, &protocol_s3},
-                {OPT_BASE_PATH, &protocol_s3},    {OPT_ACCESS_POINT, &protocol_s3},
-                {OPT_CHECKSUMS, &protocol_s3},    {OPT_OBJECT_LOCK, &protocol_s3},
-                {OPT_ARCHIVE_TIER, &protocol_s3}, {OPT_HNS, &protocol_gs},
-                {OPT_NO_MOVE, &protocol_gs},      {OPT_TESTBENCH, &protocol_gs},
-                {OPT_NAME_PAUSE, &protocol_gs},   {OPT_REWRITE_CHUNK, &protocol_gs},
-                {OPT_RESUME_SHORT, &protocol_gs},
+                {OPT_REQUEST_RATE, &protocol_s3},  {OPT_REQUESTER_PAYS, &protocol_s3},
+                {OPT_SESSION_LIFE, &protocol_s3},  {OPT_READ_ONLY_SESSIONS, &protocol_s3},
+                {OPT_COPY_IF, &protocol_s3},       {OPT_DOMAIN, &protocol_s3},
+                {OPT_BASE_PATH, &protocol_s3},     {OPT_ACCESS_POINT, &protocol_s3},
+                {OPT_CHECKSUMS, &protocol_s3},     {OPT_OBJECT_LOCK, &protocol_s3},
+                {OPT_ARCHIVE_TIER, &protocol_s3},  {OPT_HNS, &protocol_gs},
+                {OPT_NO_MOVE, &protocol_gs},       {OPT_TESTBENCH, &protocol_gs},
+                {OPT_NAME_PAUSE, &protocol_gs},    {OPT_RETENTION, &protocol_gs},
+                {OPT_REWRITE_CHUNK, &protocol_gs}, {OPT_RESUME_SHORT, &protocol_gs},
         };
         char why[WHY];
 
@@ -467,6 +473,8 @@ static int open_store(const struct options *o, struct parts *p, char *why, size_
                 object_store_use_content_etags(p->objects);
         if (!err)
                 object_store_pace_names(p->objects, o->name_pause_ns);
+        if (!err)
+                object_store_retain(p->objects, o->retention_ns);
         if (!err && o->hns)
                 err = object_store_use_folders(p->objects);
         for (unsigned i = 0; !err && i < o->nbuckets; i++) {

@@ -42,6 +42,7 @@ enum {
         OPT_NO_MOVE,
         OPT_TESTBENCH,
         OPT_NAME_PAUSE,
+        OPT_RETENTION,
         OPT_REWRITE_CHUNK,
         OPT_RESUME_SHORT,
         OPT_FAULTS,

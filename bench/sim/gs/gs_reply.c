@@ -130,6 +130,11 @@ void gs_fail(struct request *x, int err)
         case -EBUSY:
                 gs_refuse(x, 429, NULL, NULL);
                 break;
+        case -EPERM:
+                gs_refuse(x, 403, "retentionPolicyNotMet",
+                          "Object is subject to bucket's retention policy or object retention and "
+                          "cannot be deleted or overwritten yet.");
+                break;
         case -EEXIST:
         case -ENOTEMPTY:
                 gs_refuse(x, 409, NULL, strerror(-err));

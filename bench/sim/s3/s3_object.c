@@ -381,6 +381,7 @@ static void delete_one(struct delete_many *d)
                            : denied         ? "AccessDenied"
                            : err == -ESTALE ? "PreconditionFailed"
                            : err == -ENOENT ? "NoSuchKey"
+                           : err == -EPERM  ? "RetentionPolicyNotMet"
                                             : "InternalError");
                 s3_element(&d->out, "Message", f.message ? f.message : strerror(-err));
                 buf_adds(&d->out, "</Error>");

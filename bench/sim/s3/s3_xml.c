@@ -227,6 +227,11 @@ void s3_fail(struct request *x, int err)
                 s3_refuse(x, 429, "SlowDown",
                           "The object exceeded the rate limit for object mutation operations.");
                 break;
+        case -EPERM:
+                s3_refuse(x, 403, "RetentionPolicyNotMet",
+                          "Object is subject to bucket's retention policy or object retention and "
+                          "cannot be deleted or overwritten yet.");
+                break;
         case -ENOSPC:
         case -EDQUOT:
                 s3_error(x, "InsufficientStorage");

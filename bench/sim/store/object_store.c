@@ -227,6 +227,8 @@ int object_store_replace_locked(struct object_store *v, struct bucket *b, struct
 
         if (!err)
                 err = version_pace(v, present, o);
+        if (!err && present && present->generation != o->generation)
+                err = version_retained(v, present);
         if (!err)
                 err = folder_make_parents_locked(v, b, o->key);
         if (err)
@@ -304,7 +306,10 @@ int object_store_delete(struct object_store *v, const char *bucket, const char *
 
         mutex_lock(&v->mtx);
         struct bucket *b = object_store_bucket_locked(v, bucket);
-        int err = b ? object_store_check(index_find(&b->index, key), cond) : -ENXIO;
+        const struct object *now = b ? index_find(&b->index, key) : NULL;
+        int err = b ? object_store_check(now, cond) : -ENXIO;
+        if (!err)
+                err = version_retained(v, now);
         if (!err) {
                 old = object_store_take_locked(v, b, key);
                 err = old ? 0 : -ENOENT;

@@ -5,7 +5,8 @@
  * Thread-safe: one lock, held for index work, one rename and one page of a list at most. Bytes are
  * not touched under it. Errors are negative errnos: -ENOENT (object or upload), -ENXIO (bucket),
  * -EEXIST (bucket, folder), -ENOTEMPTY, -ESTALE or -EALREADY (a condition failed: something else
- * is there, or what was not to be), -EBUSY (see object_store_pace_names()), -ENOMEM or the disk's.
+ * is there, or what was not to be), -EBUSY (see object_store_pace_names()), -EPERM
+ * (see object_store_retain()), -ENOMEM or the disk's.
  */
 #ifndef CKPTFS_SIM_OBJECT_STORE_H
 #define CKPTFS_SIM_OBJECT_STORE_H
@@ -74,6 +75,9 @@ int object_store_move(struct object_store *v, const char *bucket, const struct o
 /* From here on a version can be replaced, or its metadata changed, only when it is so old: -EBUSY
  * before that. */
 void object_store_pace_names(struct object_store *v, uint64_t pause_ns);
+/* From here on a version can be replaced, deleted or moved only when it is so old: -EPERM before
+ * that. */
+void object_store_retain(struct object_store *v, uint64_t retention_ns);
 
 /* From here on the ETag depends on the bytes, and on the number of parts, alone. */
 void object_store_use_content_etags(struct object_store *v);

@@ -36,6 +36,7 @@ struct object_store {
         struct bucket *buckets;
         bool versions, folders, content_etags; /* set before the server starts */
         uint64_t name_pause_ns;                /* the same */
+        uint64_t retention_ns;                 /* the same */
 };
 
 struct bucket *object_store_bucket_locked(struct object_store *v, const char *name)
@@ -60,6 +61,8 @@ struct object *object_store_take_locked(struct object_store *v, struct bucket *b
  * generation is the one that takes its place. Without memory it is let go of. */
 void version_archive_locked(struct object_store *v, struct bucket *b, const struct object *old,
                             int64_t generation) REQUIRES(&v->mtx);
+/* -EPERM for a version (NULL: none) that is too young to be deleted or replaced. */
+int version_retained(const struct object_store *v, const struct object *now);
 /* -EBUSY for a present version (NULL: none) that is too young to be replaced by o. */
 int version_pace(const struct object_store *v, const struct object *now, const struct object *o);
 /* object_store_folder.c: the folders above a key; nothing where the bucket has none. */

@@ -28,6 +28,22 @@ int version_pace(const struct object_store *v, const struct object *now, const s
         return age >= 0 && (uint64_t)age < v->name_pause_ns ? -EBUSY : 0;
 }
 
+void object_store_retain(struct object_store *v, uint64_t retention_ns)
+{
+        v->retention_ns = retention_ns;
+}
+
+int version_retained(const struct object_store *v, const struct object *now)
+{
+        struct timespec ts;
+
+        if (!v->retention_ns || !now || now->is_folder)
+                return 0;
+        clock_gettime(CLOCK_REALTIME, &ts);
+        int64_t age = (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec - now->created_ns;
+        return age >= 0 && (uint64_t)age < v->retention_ns ? -EPERM : 0;
+}
+
 void object_store_use_content_etags(struct object_store *v)
 {
         v->content_etags = true;
@@ -118,7 +134,9 @@ static int move_locked(struct object_store *v, struct bucket *b, const struct ob
                 return -ENXIO;
         if (now != from)
                 return now ? -ESTALE : -ENOENT;
-        int err = object_store_replace_locked(v, b, o, tmp, m->to_cond, old);
+        int err = version_retained(v, from);
+        if (!err)
+                err = object_store_replace_locked(v, b, o, tmp, m->to_cond, old);
         if (!err && strcmp(from->key, o->key))
                 object_unref(object_store_take_locked(v, b, from->key));
         return err;
