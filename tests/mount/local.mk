@@ -38,6 +38,7 @@ mount_tests = \
 	%D%/gs_often.sh \
 	%D%/gs_pieces.sh \
 	%D%/gs_resumable.sh \
+	%D%/gs_retained.sh \
 	%D%/gs_testbench.sh \
 	%D%/gs_versions.sh \
 	%D%/handles.sh \

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 #include "store/core/error_hint.h"
@@ -162,9 +163,25 @@ static bool correct(struct store_kind *k, struct op *op)
         return cred_chain_forget(k->creds, op->serial) || op->rq.status == 401;
 }
 
+/* What keeps an object is no matter of credentials ("HTTP status and error codes"). */
+static const char *remedy_of(const struct op *op)
+{
+        const char *code = op->fault.code;
+        bool retained = !strcasecmp(code, "retentionPolicyNotMet");
+
+        if (!retained && strcasecmp(code, "objectUnderActiveHold") != 0)
+                return NULL;
+        if (retained && op->verb == OP_COMPLETE)
+                return "in a bucket with a retention policy give upload=compose";
+        return retained ? "wait until its retention ends, or use a bucket without a retention "
+                          "policy"
+                        : "have the hold on the object released";
+}
+
 int gcs_fault(struct store_kind *k, struct op *op)
 {
         read_fault(op);
+        op->fault.remedy = remedy_of(op);
         if (correct(k, op))
                 return OP_AGAIN;
         if (op->rq.status == 429 && strstr(op->fault.message, "object mutation"))
