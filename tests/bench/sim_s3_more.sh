@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/sim.sh"
 curl --help all | grep -q aws-sigv4 || skip_all "curl cannot sign"
 command -v openssl >/dev/null || skip_all "openssl is not installed"
-plan 61
+plan 63
 
 any='x-amz-content-sha256: UNSIGNED-PAYLOAD'
 printf 'hello world' >"$tmp/small"
@@ -66,6 +66,13 @@ expect_eq "400 400 200" "$(many "$(printf 'a\177')") $(many ' ') $(many 'a&#13;'
 # "For directory buckets, key-marker is obfuscated and isn't a real object key. The upload-id-marker parameter isn't
 # supported by directory buckets" (API reference, ListMultipartUploads).
 for k in m m n; do req POST "/$k?uploads" -H "$token" >/dev/null; done
+# "During in-progress multipart uploads, the CommonPrefixes response parameter contains the prefixes that are associated
+# with the in-progress multipart uploads" (API_ListObjectsV2).
+for k in up/1 up/2 d/3 d/4/5; do req POST "/$k?uploads" -H "$token" >/dev/null && eval "id_$(echo $k | tr / _)=$(element UploadId)"; done
+commons() { req GET "/?list-type=2&delimiter=/" -H "$token" >/dev/null; tr '<' '\n' <"$tmp/body" | sed -n 's/^Prefix>\(.*\/\)$/\1/p' | xargs; }
+expect_eq "d/ up/" "$(commons)" "a list tells the prefixes of uploads"
+for k in up/1 up/2 d/3 d/4/5; do eval "id=\$id_$(echo $k | tr / _)"; req DELETE "/$k?uploadId=$id" -H "$token" >/dev/null; done
+expect_eq "d/" "$(commons)" "a list tells no prefixes of uploads that are over"
 marker= found=
 while :; do
 	req GET "/?uploads&max-uploads=1${marker:+&key-marker=$marker}" -H "$token" >/dev/null

@@ -72,6 +72,13 @@ static bool bad_page(struct page *p, struct request *x, const char *max_name)
         return false;
 }
 
+static void add_common(struct page *p, const char *common)
+{
+        buf_adds(&p->commons, "<CommonPrefixes>");
+        element_key(p, &p->commons, "Prefix", common);
+        buf_adds(&p->commons, "</CommonPrefixes>");
+}
+
 static int add_entry(void *arg, const struct object *o, const char *common, size_t ncommon)
 {
         struct page *p = arg;
@@ -83,9 +90,7 @@ static int add_entry(void *arg, const struct object *o, const char *common, size
         buf_reset(&p->last);
         if (common) {
                 buf_add(&p->last, common, ncommon);
-                buf_adds(&p->commons, "<CommonPrefixes>");
-                element_key(p, &p->commons, "Prefix", p->last.p);
-                buf_adds(&p->commons, "</CommonPrefixes>");
+                add_common(p, p->last.p);
                 return 0;
         }
         buf_adds(&p->last, o->key);
@@ -116,6 +121,64 @@ static void page_head(struct page *p, const char *name)
         s3_element_u64(b, "MaxKeys", p->max);
 }
 
+struct upload_prefixes {
+        const struct page *p;
+        struct buf names; /* each once, with its NUL */
+        size_t last;      /* where the last one begins */
+};
+
+static int add_upload_prefix(void *arg, const struct object_store_upload *up, int64_t begun_ns)
+{
+        struct upload_prefixes *u = arg;
+        const char *rest = up->key + strlen(u->p->prefix), *slash = strchr(rest, '/');
+        size_t n = slash ? (size_t)(slash + 1 - up->key) : 0;
+        const char *last = u->names.p + u->last;
+
+        (void)begun_ns;
+        if (!n || (u->names.len && strlen(last) == n && !strncmp(last, up->key, n)))
+                return 0;
+        u->last = u->names.len;
+        buf_add(&u->names, up->key, n);
+        return buf_addc(&u->names, 0);
+}
+
+static int note_found(void *arg, const struct object *o, const char *common, size_t ncommon)
+{
+        (void)o;
+        (void)common;
+        (void)ncommon;
+        *(bool *)arg = true;
+        return 0;
+}
+
+/* "When you query ListObjectsV2 with a delimiter during in-progress multipart uploads, the
+ * CommonPrefixes response parameter contains the prefixes that are associated with the in-progress
+ * multipart uploads", in directory buckets (API reference, ListObjectsV2). They come at the end of
+ * the list, where no object has the same. */
+static int add_upload_prefixes(struct page *p, struct service *s)
+{
+        struct upload_prefixes u = {.p = p, .names = BUF_INIT};
+        int err = object_store_uploads(s->objects, p->x->bucket, p->prefix, "", "",
+                                       add_upload_prefix, &u);
+
+        for (size_t at = 0; !err && at < u.names.len; at += strlen(u.names.p + at) + 1) {
+                bool found = false;
+                struct object_store_list l = {.prefix = u.names.p + at,
+                                              .delim = "",
+                                              .after = "",
+                                              .max = 1,
+                                              .fn = note_found,
+                                              .arg = &found};
+                err = object_store_list(s->objects, p->x->bucket, &l);
+                if (!err && !found && p->count < p->max) {
+                        add_common(p, l.prefix);
+                        p->count++;
+                }
+        }
+        buf_release(&u.names);
+        return err;
+}
+
 /* Fills the page with what comes behind `after`. True when the reply is set to an error. */
 static bool fill_page(struct page *p, struct service *s, const char *after, unsigned max)
 {
@@ -127,11 +190,13 @@ static bool fill_page(struct page *p, struct service *s, const char *after, unsi
                                       .arg = p};
         int err = object_store_list(s->objects, p->x->bucket, &l);
 
+        p->more = l.more && p->max;
+        if (!err && p->unsorted && *p->delim && !p->more)
+                err = add_upload_prefixes(p, s);
         if (err) {
                 s3_fail(p->x, err);
                 return true;
         }
-        p->more = l.more && p->max;
         buf_add(&p->x->body, p->later.p, p->later.len);
         buf_add(&p->x->body, p->commons.p, p->commons.len);
         s3_element(&p->x->body, "IsTruncated", p->more ? "true" : "false");
