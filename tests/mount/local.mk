@@ -29,6 +29,7 @@ mount_tests = \
 	%D%/end.sh \
 	%D%/express_append.sh \
 	%D%/express_names.sh \
+	%D%/express_uploads.sh \
 	%D%/gs_append.sh \
 	%D%/gs_class.sh \
 	%D%/gs_csek.sh \

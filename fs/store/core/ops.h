@@ -54,7 +54,8 @@ struct op_entry {
         int64_t time_ns;
         unsigned partno;
         bool is_prefix;
-        bool told; /* of a prefix: the object of that name was, or there is none (etag "") */
+        bool unsure; /* whether there is anything; the kind's */
+        bool told;   /* of a prefix: the object of that name was, or there is none (etag "") */
         size_t meta, nmeta; /* pairs as in struct store_meta, of a kind with STORE_CAP_LIST_META */
         bool partial;       /* not all of them: the object's `missing` */
 };

@@ -13,6 +13,7 @@ fs_store_libstore_la_SOURCES += \
 	%D%/s3_etag.h \
 	%D%/s3_express.c \
 	%D%/s3_list.c \
+	%D%/s3_list_express.c \
 	%D%/s3_append.c \
 	%D%/s3_minds.c \
 	%D%/s3_object.c \

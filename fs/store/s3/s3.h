@@ -168,6 +168,13 @@ op_parse_fn s3_delete_parse;
 /* After the reply to a delete of what may be gone: then it is a success. */
 int s3_gone(struct store_kind *k, struct op *op);
 
+/* s3_list_express.c: whether the op's next request is that of a page; after a page of a directory
+ * bucket, 0 or OP_AGAIN; and the requests and replies after it. */
+bool s3_lists_page(const struct op *op);
+int s3_list_express_page(struct op *op);
+int s3_list_express_build(struct store_kind *k, struct op *op);
+int s3_list_express_parse(struct store_kind *k, struct op *op);
+
 /* s3_list.c */
 op_build_fn s3_check_build, s3_check_write_build, s3_list_build, s3_uploads_build,
         s3_delete_many_build;

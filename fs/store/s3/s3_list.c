@@ -52,6 +52,8 @@ int s3_check_write_parse(struct store_kind *k, struct op *op)
 
 int s3_list_build(struct store_kind *k, struct op *op)
 {
+        if (!s3_lists_page(op))
+                return s3_list_express_build(k, op);
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_GET, NULL);
         char max[16];
 
@@ -71,9 +73,12 @@ int s3_list_build(struct store_kind *k, struct op *op)
 
 int s3_list_parse(struct store_kind *k, struct op *op)
 {
+        if (!s3_lists_page(op))
+                return s3_list_express_parse(k, op);
         if (!s3_ok(op) || s3_is_error_body(op))
                 return s3_fault(k, op);
-        return s3_read_list(op, "ListBucketResult/Contents/ETag");
+        int err = s3_read_list(op, "ListBucketResult/Contents/ETag");
+        return err || !k->session || !op->delim ? err : s3_list_express_page(op);
 }
 
 /* --- unfinished uploads --- */
