@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/sim.sh"
 curl --help all | grep -q aws-sigv4 || skip_all "curl cannot sign"
 command -v openssl >/dev/null || skip_all "openssl is not installed"
-plan 63
+plan 64
 
 any='x-amz-content-sha256: UNSIGNED-PAYLOAD'
 printf 'hello world' >"$tmp/small"
@@ -49,6 +49,10 @@ expect_eq "200 200" "$(rename w z -H 'x-amz-client-token: t1') $(rename w z -H '
 expect_eq "400 IdempotentParameterMismatch" "$(rename v z -H 'x-amz-client-token: t1') $(element Code)" "a token is for one rename"
 expect_eq "404 200" "$(rename z y -H 'x-amz-client-token: t2') $(rename z w -H 'x-amz-client-token: t2')" \
 	"a rename that failed leaves its token free"
+# "The RenameObject API operation will not succeed on objects that end with the slash (/) delimiter character" (user guide).
+req PUT /m/ -d '' -H "$token" >/dev/null
+expect_eq "400 400 200" "$(rename n m/) $(rename n/ z) $(req HEAD /m/ -H "$token")" "names that end with a slash are not renamed"
+req DELETE /m/ -H "$token" >/dev/null
 expect_eq 501 "$(req GET "/z?tagging" -H "$token")" "objects of a directory bucket have no tags"
 for k in c d e f; do req PUT "/$k" -T "$tmp/small" -H "$token" >/dev/null; done
 req GET "/?list-type=2&delimiter=/" -H "$token" >/dev/null

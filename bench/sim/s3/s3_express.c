@@ -178,6 +178,13 @@ static void record_rename(const struct request *x, const char *from)
         mutex_unlock(&renames.mtx);
 }
 
+/* "The RenameObject API operation will not succeed on objects that end with the slash (/) delimiter
+ * character" (user guide, "Renaming objects in directory buckets"). */
+static bool is_marker(const char *key)
+{
+        return *key && key[strlen(key) - 1] == '/';
+}
+
 void s3_rename(struct service *s, struct request *x)
 {
         const char *header = s3_in(x, "x-amz-rename-source");
@@ -193,6 +200,10 @@ void s3_rename(struct service *s, struct request *x)
         }
         if (!from || !*from || uri_decode(from, false) < 0) {
                 s3_error(x, "InvalidArgument");
+                return;
+        }
+        if (is_marker(from) || is_marker(x->key)) {
+                s3_refuse(x, 400, "InvalidRequest", "Names that end with a slash are not renamed.");
                 return;
         }
         if (was_made(x, from))
