@@ -149,13 +149,71 @@ static void make_token(char token[OP_TOKEN_MAX])
 }
 
 /* The head of the target tells which of two conditions failed: the reply to the rename does not. */
-enum { RENAME_LOOK = S3_VERIFY + 1 };
+enum { RENAME_LOOK = S3_VERIFY + 1, MARKER_COPY, MARKER_DELETE };
+
+/* "The RenameObject API operation will not succeed on objects that end with the slash (/) delimiter
+ * character" (user guide, "Renaming objects in directory buckets"): the marker of a directory,
+ * which is empty, is copied and deleted. */
+static bool is_marker(const char *key)
+{
+        return *key && key[strlen(key) - 1] == '/';
+}
+
+static int copy_marker(struct store_kind *k, struct op *op)
+{
+        CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_PUT, op->key);
+        CLEANUP(buf_release) struct buf source = BUF_INIT;
+
+        op->stage = MARKER_COPY;
+        int err = s3_copy_source(k, &m, op, &source);
+        if (!err)
+                err = s3_put_headers(k, &m, op);
+        return err ? err : s3_send(k, op, &m);
+}
+
+static int delete_marker(struct store_kind *k, struct op *op)
+{
+        CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_DELETE, op->src);
+
+        if (op->src_match)
+                s3_header(&m, "If-Match", op->src_match);
+        return s3_send(k, op, &m);
+}
+
+static int marker_copied(struct store_kind *k, struct op *op)
+{
+        struct s3_field f[] = {{"CopyObjectResult/ETag", BUF_INIT}};
+        bool ok = s3_ok(op) && !s3_is_error_body(op);
+        int err = ok ? s3_read(op, f, 1, NULL, NULL) : s3_fault(k, op);
+
+        s3_etag(f[0].text.p, op->obj.etag);
+        s3_fields_release(f, 1);
+        if (ok && err)
+                return s3_unreadable(op, err);
+        if (err && !(err == -EEXIST && op->maybe_done)) /* by a try whose reply was lost */
+                return err;
+        op->stage = MARKER_DELETE;
+        op->maybe_done = false;
+        return OP_AGAIN;
+}
+
+/* Another one that came to the old name stays there. */
+static int marker_deleted(struct store_kind *k, struct op *op)
+{
+        int err = s3_gone(k, op);
+
+        return err == -ESTALE ? 0 : err;
+}
 
 int s3_rename_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_PUT, op->key);
         CLEANUP(buf_release) struct buf source = BUF_INIT;
 
+        if (op->stage == MARKER_DELETE)
+                return delete_marker(k, op);
+        if (is_marker(op->src) || is_marker(op->key))
+                return copy_marker(k, op);
         if (op->stage)
                 return s3_verify_build(k, op);
         int err = s3_put_headers(k, &m, op);
@@ -190,6 +248,10 @@ static int target_looked_at(struct store_kind *k, struct op *op)
 
 int s3_rename_parse(struct store_kind *k, struct op *op)
 {
+        if (op->stage == MARKER_COPY)
+                return marker_copied(k, op);
+        if (op->stage == MARKER_DELETE)
+                return marker_deleted(k, op);
         if (op->stage == RENAME_LOOK)
                 return target_looked_at(k, op);
         if (op->stage == S3_VERIFY)
