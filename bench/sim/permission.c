@@ -82,6 +82,18 @@ static bool replaces(const struct service *s, const struct request *x)
         return !object_store_get(s->objects, bucket, key, &o);
 }
 
+/* "Conditional deletes with a specific ETag value require both s3:DeleteObject and s3:GetObject
+ * permissions" (user guide, "Enforce conditional deletes on Amazon S3 buckets"), and so do
+ * conditional writes, beside s3:PutObject. */
+static bool compares(const struct request *x)
+{
+        const char *match = x->google ? NULL : request_in(x, "if-match");
+        bool changes = !strcmp(x->op, "PutObject") || !strcmp(x->op, "DeleteObject") ||
+                       !strcmp(x->op, "CompleteMultipartUpload");
+
+        return changes && match && strcmp(match, "*");
+}
+
 bool permission_lacks(const struct service *s, const struct request *x, char out[PERMISSION_MAX])
 {
         const char *p = "";
@@ -96,5 +108,6 @@ bool permission_lacks(const struct service *s, const struct request *x, char out
                 if (permission_denied(s, out) && (!replacing || replaces(s, x)))
                         return true;
         }
-        return false;
+        snprintf(out, PERMISSION_MAX, "s3:GetObject");
+        return compares(x) && permission_denied(s, out);
 }

@@ -368,7 +368,8 @@ static void delete_one(struct delete_many *d)
 
         fault_match(d->s->faults, "DeleteObjects.Key", d->x->bucket, key, 0, &f);
         const char *needs = d->x->google ? "storage.objects.delete" : "s3:DeleteObject";
-        bool denied = permission_denied(d->s, needs);
+        bool denied = permission_denied(d->s, needs) ||
+                      (cond.if_match && permission_denied(d->s, "s3:GetObject"));
         int err = f.what == FAULT_STATUS ? -EIO
                   : denied               ? -EACCES
                            : object_store_delete(d->s->objects, d->x->bucket, key, &cond);
