@@ -112,6 +112,16 @@ static int check_blank(const char *device, int fd, uint64_t size)
         return err ? refuse("%s: read: %s: give a device that works", device, strerror(-err)) : 0;
 }
 
+/* What helps when the device cannot be opened. */
+static const char *remedy_of(int err)
+{
+        if (err != EACCES && err != EPERM)
+                return "give a device that works";
+        return geteuid() ? "be root"
+                         : "root may not here: run this on the host, or give the container the "
+                           "device and its capabilities";
+}
+
 /* All that is asked of the device. */
 static int check_device(const char *device, uint64_t *size)
 {
@@ -128,7 +138,7 @@ static int check_device(const char *device, uint64_t *size)
         if (fd < 0 && errno == EBUSY)
                 return refuse("%s is mounted or in use: give a device that nobody uses", device);
         if (fd < 0)
-                return refuse("%s: %s: be root", device, strerror(errno));
+                return refuse("%s: %s: %s", device, strerror(errno), remedy_of(errno));
         off_t end = lseek(fd, 0, SEEK_END);
         if (end <= 0)
                 return refuse("%s has no size: give a disk", device);

@@ -258,9 +258,10 @@ static int drop_machines(const struct timed *t, bool must)
 {
         int err = t->coll->host_rank ? 0 : timed_drop_machine();
         if (err && must)
-                snprintf(t->io->why, sizeof t->io->why,
-                         "/proc/sys/vm/drop_caches: %s: be root, or give drop=file",
-                         strerror(-err));
+                snprintf(t->io->why, sizeof t->io->why, "/proc/sys/vm/drop_caches: %s: %s",
+                         strerror(-err),
+                         geteuid() ? "be root, or give drop=file"
+                                   : "root may not in this container: give drop=file");
         return err;
 }
 

@@ -3,7 +3,7 @@
 # bad_input.sh: what is wrong is one line with cause and remedy, and nothing is made.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 98
+plan 99
 cd "$tmp" || exit 1
 
 # refused PATTERN arguments...: fails, one line on stderr that matches, no results
@@ -32,6 +32,15 @@ TMPDIR=$tmp/none && export TMPDIR
 refused "TMPDIR=$tmp/none: No such file or directory: name a directory that is there" \
 	lightning_checkpointing storage=disk path="$tmp" size=1M
 unset TMPDIR
+if [ "$(id -u)" = 0 ] && unshare -m --propagation private mount --bind -o ro /proc/sys /proc/sys 2>/dev/null; then
+	unshare -m --propagation private sh -c 'mount --bind -o ro /proc/sys /proc/sys && exec "$@"' sh "$builddir/ckptbench" \
+		shards size=1M storage=disk path="$tmp" drop=caches out=dropped >out 2>err
+	expect_eq "1 1 1" "$? $(wc -l <err) $(grep -c 'drop_caches: Read-only file system: root may not in this container: give drop=file' err)" \
+		"root is not told to be root"
+	rm -rf dropped
+else
+	skip "root is not told to be root" "no mount namespace here"
+fi
 refused "is no mounted file system" shards storage=mount mount.path="$tmp"
 refused "give 2064" shards model=gpt-xl model.hidden=2048 storage=null
 refused "model 'gpt-smol' is unknown: nearest are gpt-small" shards model=gpt-smol storage=null

@@ -4,7 +4,7 @@
 # is: only files, and loop devices over them.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 21
+plan 25
 cd "$tmp" || exit 1
 mkdir mnt full
 touch full/file
@@ -27,7 +27,7 @@ refused "is a mountpoint already" --device image --mountpoint /proc --yes
 why="losetup does not work here"
 loop=$(losetup --find --show image 2>/dev/null)
 if [ -z "$loop" ] || ! [ -b "$loop" ]; then
-	for n in 1 2 3 4 5 6 7 8 9; do skip "a loop device is prepared" "$why"; done
+	for n in 1 2 3 4 5 6 7 8 9 10 11 12 13; do skip "a loop device is prepared" "$why"; done
 	exit 0
 fi
 at_exit 'umount "$tmp/mnt" 2>/dev/null; losetup -d "$loop" 2>/dev/null'
@@ -38,3 +38,18 @@ check "the array is mounted with --yes" mountpoint -q mnt
 refused "mnt is a mountpoint already" --device "$loop" --mountpoint mnt --yes
 umount mnt
 refused "$loop is not blank" --device "$loop" --mountpoint mnt --yes
+# The device of another user: whoever is not root may become it, and root without its capabilities is root already.
+may=--bounding-set=-dac_override,-dac_read_search
+mknod device b "0x$(stat -c %t "$loop")" "0x$(stat -c %T "$loop")"
+chown 65534 device
+chmod 600 device
+chmod 711 .
+lacking() { # WHY SETPRIV-OPTION...
+	why=$1
+	shift
+	setpriv "$@" "$builddir/ckptbench" prepare-nvme --device device --mountpoint mnt --yes >out 2>err
+	expect_eq "1 1" "$? $(grep -c "device: Permission denied: $why" err)" "who may not open the device is told: $why"
+	expect_eq 1 "$(wc -l <err)" "who may not open the device is told in one line: $why"
+}
+lacking "root may not here: run this on the host" "$may"
+lacking "be root" --reuid 65533 --regid 65533 --clear-groups
