@@ -162,10 +162,11 @@ static int statvfs_above(const char *path, struct statvfs *fs)
         return rc;
 }
 
-static int check_disk(const struct run *r, const char *path, const struct preflight *n, FILE *dry,
-                      char *why, size_t nwhy)
+/* Whether `bytes` of all ranks have room at the path. */
+static int check_room(const struct run *r, const char *path, uint64_t bytes, const char *remedy,
+                      FILE *dry, char *why, size_t nwhy)
 {
-        uint64_t want = on_this_machine(r, n->stored);
+        uint64_t want = on_this_machine(r, bytes);
         char a[BYTES_TEXT], b[BYTES_TEXT];
         struct statvfs fs;
 
@@ -179,11 +180,26 @@ static int check_disk(const struct run *r, const char *path, const struct prefli
                         bytes_text(have, b), path);
         if (want <= have)
                 return 0;
-        snprintf(why, nwhy,
-                 "%s has %s free and %s would lie there: give another path=, a smaller size= or "
-                 "model=, or fewer epochs= or saves",
-                 path, bytes_text(have, b), bytes_text(want, a));
+        snprintf(why, nwhy, "%s has %s free and %s would lie there: %s", path, bytes_text(have, b),
+                 bytes_text(want, a), remedy);
         return -ENOSPC;
+}
+
+static int check_disk(const struct run *r, const char *path, const struct preflight *n, FILE *dry,
+                      char *why, size_t nwhy)
+{
+        return check_room(r, path, n->stored,
+                          "give another path=, a smaller size= or model=, or fewer epochs= or "
+                          "saves",
+                          dry, why, nwhy);
+}
+
+int preflight_check_staging(const struct run *r, const char *dir, uint64_t bytes, FILE *dry,
+                            char *why, size_t nwhy)
+{
+        return check_room(r, dir, bytes,
+                          "set TMPDIR to a directory with room, or give a smaller size= or model=",
+                          dry, why, nwhy);
 }
 
 int preflight_check_at(const struct run *r, const struct preflight *n, const char *path, FILE *dry,

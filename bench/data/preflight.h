@@ -43,6 +43,10 @@ int preflight_check(const struct run *r, const struct keys *k, const struct pref
 int preflight_check_at(const struct run *r, const struct preflight *n, const char *path, FILE *dry,
                        char *why, size_t nwhy);
 
+/* Whether `dir` has room for what all ranks together put there before it goes to the storage. */
+int preflight_check_staging(const struct run *r, const char *dir, uint64_t bytes, FILE *dry,
+                            char *why, size_t nwhy);
+
 /* The least of what the control group named in `membership` (as /proc/self/cgroup, version 2) and
  * those above it, below the directory `top`, may still have, page cache not counted. UINT64_MAX: no
  * limit. */

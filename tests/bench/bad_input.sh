@@ -3,7 +3,7 @@
 # bad_input.sh: what is wrong is one line with cause and remedy, and nothing is made.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 99
+plan 101
 cd "$tmp" || exit 1
 
 # refused PATTERN arguments...: fails, one line on stderr that matches, no results
@@ -32,7 +32,21 @@ TMPDIR=$tmp/none && export TMPDIR
 refused "TMPDIR=$tmp/none: No such file or directory: name a directory that is there" \
 	lightning_checkpointing storage=disk path="$tmp" size=1M
 unset TMPDIR
+mkdir little
+if [ "$(id -u)" = 0 ] && unshare -m --propagation private mount -t tmpfs -o size=8M none little 2>/dev/null; then
+	# shellcheck disable=SC2016
+	TMPDIR=$tmp/little unshare -m --propagation private sh -c 'mount -t tmpfs -o size=8M none little && exec "$@"' sh \
+		"$builddir/ckptbench" lightning_checkpointing storage=disk path="$tmp" size=16M out=full >out 2>err
+	expect_eq "1 1 1" "$? $(wc -l <err) $(grep -c 'little has 8.39 MB free and 16.5 MB would lie there: set TMPDIR' err)" \
+		"a TMPDIR without room for what Lightning stages is refused"
+	expect_eq "" "$(ls -d full 2>/dev/null)" "a TMPDIR without room is refused before a job begins"
+else
+	for what in refused "refused before a job begins"; do
+		skip "a TMPDIR without room is $what" "no mount namespace here"
+	done
+fi
 if [ "$(id -u)" = 0 ] && unshare -m --propagation private mount --bind -o ro /proc/sys /proc/sys 2>/dev/null; then
+	# shellcheck disable=SC2016
 	unshare -m --propagation private sh -c 'mount --bind -o ro /proc/sys /proc/sys && exec "$@"' sh "$builddir/ckptbench" \
 		shards size=1M storage=disk path="$tmp" drop=caches out=dropped >out 2>err
 	expect_eq "1 1 1" "$? $(wc -l <err) $(grep -c 'drop_caches: Read-only file system: root may not in this container: give drop=file' err)" \

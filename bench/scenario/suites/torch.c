@@ -46,7 +46,7 @@ int torch_plan(const struct run *r, const struct keys *k, size_t saves, FILE *dr
                         saves, k->storage, m.name);
         uint64_t bytes = model_params(&m) * model_param_bytes(&m, k->optimizer);
         bool staged = !k->sharded && stages(r, io_find(k->storage, why, nwhy));
-        char *top;
+        char *top = NULL;
         if (staged && staged_top(&top, why, nwhy))
                 return -EINVAL;
         const struct preflight n = {
@@ -55,7 +55,8 @@ int torch_plan(const struct run *r, const struct keys *k, size_t saves, FILE *dr
                 .shards = staged ? bytes : 0,
                 .held = bytes,
         };
-        return preflight_check(r, k, &n, dry, why, nwhy);
+        int err = preflight_check(r, k, &n, dry, why, nwhy);
+        return err || !staged ? err : preflight_check_staging(r, top, bytes, dry, why, nwhy);
 }
 
 int torch_plan_epochs(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy)
