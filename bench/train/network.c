@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "bench/core/dev.h"
 #include "bench/train/math/random.h"
 #include "bench/train/patches.h"
 
@@ -181,6 +182,28 @@ static bool is_block(const struct network *g, size_t unit)
         return unit && unit <= g->model.layers;
 }
 
+size_t network_block_number(const struct network *g, size_t unit)
+{
+        return unit - (g->from ? g->from : 1);
+}
+
+static size_t block_elements(const struct network *g)
+{
+        struct network like = {.model = g->model, .batch = g->batch, .rows = g->rows};
+        struct network_block b;
+        size_t n = 0;
+
+        place_block(&like, &b, &n);
+        return n;
+}
+
+/* Where the place of a block's turn begins. */
+static size_t turn_at(const struct network *g, size_t unit)
+{
+        const bool copied = g->keep == NETWORK_KEEP_COPY;
+        return copied && network_block_number(g, unit) % 2 ? block_elements(g) : 0;
+}
+
 static size_t place_all(struct network *g)
 {
         size_t at = 0;
@@ -191,9 +214,11 @@ static size_t place_all(struct network *g)
         for (size_t u = g->from; u < g->end; u++) {
                 if (!is_block(g, u))
                         continue;
-                at = g->keep == NETWORK_KEEP_ALL ? at : first;
-                place_block(g, &g->blocks[u - 1], &at);
-                g->place = at - first;
+                const size_t from = g->keep == NETWORK_KEEP_ALL ? at : first + turn_at(g, u);
+                size_t to = from;
+                place_block(g, &g->blocks[u - 1], &to);
+                g->place = to - from;
+                at = to > at ? to : at;
         }
         g->shared = g->activations ? g->activations + first : NULL;
         return place_rest(g, at);
@@ -223,15 +248,6 @@ static size_t count_blocks(const struct network *g)
         return n;
 }
 
-static size_t block_elements(struct network *g)
-{
-        struct network_block b;
-        size_t n = 0;
-
-        place_block(g, &b, &n);
-        return n;
-}
-
 uint64_t network_bytes_activations(const struct model *m, size_t batch, size_t from, size_t end,
                                    enum network_keep keep)
 {
@@ -243,8 +259,10 @@ uint64_t network_bytes_activations(const struct model *m, size_t batch, size_t f
         network_set_batch(&g, batch);
         for (size_t u = from; u < end; u++)
                 (void)part(&g, &all, network_stream_elements(&g, u + 1));
-        if (keep != NETWORK_KEEP_ALL)
+        if (keep == NETWORK_KEEP_INPUT || (keep == NETWORK_KEEP_COPY && blocks < 2))
                 blocks = blocks > 0;
+        else if (keep == NETWORK_KEEP_COPY)
+                blocks = 2;
         return sizeof(float) * place_rest(&g, all + blocks * block_elements(&g));
 }
 
@@ -262,6 +280,11 @@ void network_set_batch(struct network *g, size_t batch)
 {
         g->batch = batch;
         g->rows = batch * g->model.block;
+}
+
+static size_t copied_bytes(const struct network *g)
+{
+        return count_blocks(g) * g->place * sizeof *g->copies;
 }
 
 int network_init(struct network *g, const struct math_ops *ops, const struct model *m, size_t batch,
@@ -293,19 +316,24 @@ int network_init_stage(struct network *g, const struct math_ops *ops, const stru
         if (!err)
                 (void)place_all(g);
         if (!err && keep == NETWORK_KEEP_COPY &&
-            !(g->copies = calloc(count_blocks(g) * g->place + 1, sizeof(float))))
+            !(g->copies = (float *)dev_buffer(copied_bytes(g))))
                 err = -ENOMEM;
         return err;
 }
 
 void network_release(struct network *g)
 {
+        for (size_t i = 0; g->ops && i < 2; i++) {
+                (void)g->ops->reach(g->turn[i].moved);
+                g->ops->unmark(g->turn[i].moved);
+                g->ops->unmark(g->turn[i].used);
+        }
+        dev_buffer_free((char *)g->copies, copied_bytes(g));
         if (g->ops) {
                 g->ops->release(g->params);
                 g->ops->release(g->grads);
                 g->ops->release(g->activations);
         }
-        free(g->copies);
         free(g->tensors);
         free(g->blocks);
         *g = (struct network){0};

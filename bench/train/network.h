@@ -52,10 +52,17 @@ struct network {
         float *last, *last_out, *last_mean, *last_rstd; /* around ln_f */
         float *logits;                                  /* network_answers() x vocab */
         float *activations;                             /* all of the above that a pass writes */
-        float *shared; /* of them: the one place for the rest of all blocks, unless they keep all */
-        float *copies; /* of that place, in the host's memory: one for each block */
-        size_t place;  /* elements of it */
-        int err;       /* the first of the copies */
+        /* Of them the place for the rest of all blocks, unless they keep all; where they keep
+         * copies of it, two that take turns, so that one is copied while the other is used. */
+        float *shared;
+        float *copies; /* in the host's memory: one for each block */
+        size_t place;  /* elements of a place */
+        struct network_turn {
+                size_t unit; /* whose rest it has, or will have */
+                void *used;  /* behind what has used it so far */
+                void *moved; /* behind the last copy from it or to it */
+        } turn[2];
+        int err; /* the first of the copies */
         struct {
                 float *dx, *d1, *d2, *wide, *attention, *dropped;
         } scratch;
@@ -117,6 +124,8 @@ size_t network_stream_elements(const struct network *g, size_t u);
 uint64_t network_bytes_state(const struct model *m);
 uint64_t network_bytes_activations(const struct model *m, size_t batch, size_t from, size_t end,
                                    enum network_keep keep);
+/* The number of a block's unit among those of the stage. */
+size_t network_block_number(const struct network *g, size_t unit);
 /* And those of copies in the host's memory. */
 uint64_t network_bytes_copies(const struct model *m, size_t batch, size_t from, size_t end);
 

@@ -239,14 +239,60 @@ static void block_forward(const struct network *g, const struct network_pass *p,
         g->ops->add(out, b->middle, flat);
 }
 
-/* What a block keeps goes to its copy, and comes back from there. */
+/* --- copies of what blocks keep --- */
+
+static void keep_error(struct network *g, int err)
+{
+        g->err = g->err ? g->err : err;
+}
+
+static struct network_turn *turn_of(struct network *g, size_t unit)
+{
+        return &g->turn[network_block_number(g, unit) % 2];
+}
+
+/* Behind what is queued for the place of the unit, which goes to its copy or comes from there. */
 static void move_copy(struct network *g, size_t unit, bool back)
 {
-        float *copy = g->copies + (unit - (g->from ? g->from : 1)) * g->place;
-        const size_t n = g->place * sizeof(float);
+        const size_t number = network_block_number(g, unit);
+        float *copy = g->copies + number * g->place, *place = g->shared + number % 2 * g->place;
+        struct network_turn *t = turn_of(g, unit);
 
-        int err = back ? g->ops->put(g->shared, copy, n) : g->ops->get(copy, g->shared, n);
-        g->err = g->err ? g->err : err;
+        keep_error(g, g->ops->copy_apart(back ? place : copy, back ? copy : place,
+                                         g->place * sizeof *place, t->used, &t->moved));
+}
+
+/* The unit before the last had the place, and its copy may be under way. */
+static void forward_in_turn(struct network *g, const struct network_pass *p, size_t unit,
+                            float *out)
+{
+        struct network_turn *t = turn_of(g, unit);
+
+        keep_error(g, g->ops->follow(t->moved));
+        t->unit = unit;
+        block_forward(g, p, (unsigned)unit - 1, out);
+        keep_error(g, g->ops->mark(&t->used));
+        move_copy(g, unit, false);
+}
+
+/* The last two blocks are still there. */
+static void bring_back(struct network *g, size_t unit)
+{
+        struct network_turn *t = turn_of(g, unit);
+
+        if (t->unit == unit)
+                return;
+        t->unit = unit;
+        move_copy(g, unit, true);
+}
+
+/* While this block is computed, what the next one needs comes to the other place. */
+static void await_copy(struct network *g, size_t unit)
+{
+        bring_back(g, unit);
+        keep_error(g, g->ops->follow(turn_of(g, unit)->moved));
+        if (unit > 1 && unit > g->from)
+                bring_back(g, unit - 1);
 }
 
 /* Tensors that are no block's. */
@@ -333,9 +379,10 @@ static void unit_forward(struct network *g, const struct network_pass *p, size_t
                               g->model.block, g->model.hidden);
                 drop_stream(g, p, SITE_EMBEDDING, out);
         } else if (unit <= layers) {
-                block_forward(g, p, (unsigned)unit - 1, out);
                 if (g->keep == NETWORK_KEEP_COPY)
-                        move_copy(g, unit, false);
+                        forward_in_turn(g, p, unit, out);
+                else
+                        block_forward(g, p, (unsigned)unit - 1, out);
         } else if (unit == layers + 1) {
                 struct norm n = norm_of(g, last_norm(g), g->last_mean, g->last_rstd);
                 g->ops->norm(&n, g->last, out);
@@ -413,11 +460,13 @@ static void unit_backward(struct network *g, const struct network_pass *p, size_
                                   grad(g, last_norm(g) + 1));
         } else if (unit) {
                 if (g->keep == NETWORK_KEEP_COPY)
-                        move_copy(g, unit, true);
+                        await_copy(g, unit);
                 if (g->keep == NETWORK_KEEP_INPUT)
                         block_forward(g, p, (unsigned)unit - 1, *network_stream(g, unit + 1));
                 network_back(g, p, (unsigned)unit - 1);
                 attention_back(g, p, (unsigned)unit - 1);
+                if (g->keep == NETWORK_KEEP_COPY)
+                        keep_error(g, g->ops->mark(&turn_of(g, unit)->used));
         } else if (network_sees(g)) {
                 see_back(g, p, dx);
         } else {

@@ -343,6 +343,8 @@ static int sum_there(struct coll *c, float *mem, size_t n, void *behind, int *ow
 
 enum { SUMMED_THERE = 4, BESIDE_ANOTHER = 11 }; /* the first */
 static const struct model gpt = SMALL_GPT(2, 3, 48, 96, 20), vit = SMALL_VIT(1, 2, 16, 10);
+/* two places for what its blocks keep are too few */
+static const struct model deep = SMALL_GPT(4, 2, 16, 40, 8);
 /* its head is more than the first bucket */
 static const struct model wide = SMALL_GPT(1, 3, 96, 3000, 4);
 static const struct {
@@ -374,6 +376,10 @@ static const struct {
         {"ddp, blocks computed anew", {.model = gpt, .entropy = true, .keep = NETWORK_KEEP_INPUT}},
         {"ddp, blocks copied to the host",
          {.model = gpt, .entropy = true, .keep = NETWORK_KEEP_COPY}},
+        {"ddp, four blocks copied to the host",
+         {.model = deep, .entropy = true, .keep = NETWORK_KEEP_COPY}},
+        {"ddp on two devices, four blocks copied to the host",
+         {.model = deep, .entropy = true, .keep = NETWORK_KEEP_COPY, .devices = 2}},
         {"fsdp", {.model = gpt, .entropy = true, .sharded = true}},
         {"pdp", {.model = gpt, .entropy = true, .stages = 2, .chunks = 2}},
         {"ddp on two devices", {.model = gpt, .entropy = true, .devices = 2}},

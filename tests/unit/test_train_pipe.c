@@ -156,9 +156,10 @@ START_TEST(blocks_that_are_computed_anew_or_come_from_copies_have_the_same_bits)
 }
 END_TEST
 
-static int fail_to_bring_back(void *to, const void *from, size_t n)
+/* It makes the copies, and brings them back. */
+static int fail_to_bring_back(void *to, const void *from, size_t n, void *behind, void **mark)
 {
-        return atomic_load(&fails) ? -EIO : math_host.put(to, from, n);
+        return atomic_load(&fails) ? -EIO : math_host.copy_apart(to, from, n, behind, mark);
 }
 
 START_TEST(a_copy_that_does_not_come_back_ends_the_step)
@@ -169,7 +170,7 @@ START_TEST(a_copy_that_does_not_come_back_ends_the_step)
 
         s.keep = NETWORK_KEEP_COPY;
         ck_assert_int_eq(trainer_init(&t, &s, &alone), 0);
-        counted.put = fail_to_bring_back;
+        counted.copy_apart = fail_to_bring_back;
         atomic_store(&fails, true);
         ck_assert_int_eq(trainer_step(&t, &step), -EIO);
         atomic_store(&fails, false);

@@ -36,6 +36,7 @@ struct gpu {
         int device;
         cudaStream_t stream;
         cudaStream_t beside; /* of copies that need not wait for it */
+        cudaStream_t apart;  /* of those that nobody waits for */
         void *cublas;
         uint64_t taken GUARDED_BY(&mtx), peak GUARDED_BY(&mtx);
         int err GUARDED_BY(&mtx);
@@ -97,8 +98,8 @@ static int begin_gpu(struct gpu *g, int device, bool first)
         int err = failed("cudaInitDevice", e);
         if (!err)
                 err = failed("cudaSetDevice", cudaSetDevice(device));
-        cudaStream_t *const streams[] = {&g->stream, &g->beside};
-        for (size_t i = 0; i < 2 && !err; i++)
+        cudaStream_t *const streams[] = {&g->stream, &g->beside, &g->apart};
+        for (size_t i = 0; i < 3 && !err; i++)
                 err = failed("cudaStreamCreate",
                              cudaStreamCreateWithFlags(streams[i], cudaStreamNonBlocking));
         return err;
@@ -149,6 +150,7 @@ static void end_gpus(void)
                 cublas_close(g->cublas);
                 (void)cudaStreamDestroy(g->stream);
                 (void)cudaStreamDestroy(g->beside);
+                (void)cudaStreamDestroy(g->apart);
                 mutex_unlock(&g->mtx);
                 *g = (struct gpu){.device = 0};
         }
@@ -311,21 +313,26 @@ static int cuda_get_queued(void *to, const void *from, size_t n)
 
 /* --- marks --- */
 
-/* Who waits for one sleeps. */
-static int cuda_mark(void **mark)
+/* Behind what is queued on a stream of the device. Who waits for one sleeps. */
+static int mark_locked(struct gpu *g, cudaStream_t stream, void **mark) REQUIRES(&g->mtx)
 {
-        struct gpu *g = this_gpu();
         cudaEvent_t event = *mark;
 
-        mutex_lock(&g->mtx);
-        const cudaStream_t stream = queue_locked(g);
+        (void)queue_locked(g);
         int err = event ? 0
                         : failed("cudaEventCreate",
                                  cudaEventCreateWithFlags(&event, cudaEventDisableTiming |
                                                                           cudaEventBlockingSync));
         *mark = event;
-        if (!err)
-                err = failed("cudaEventRecord", cudaEventRecord(event, stream));
+        return err ? err : failed("cudaEventRecord", cudaEventRecord(event, stream));
+}
+
+static int cuda_mark(void **mark)
+{
+        struct gpu *g = this_gpu();
+
+        mutex_lock(&g->mtx);
+        int err = mark_locked(g, g->stream, mark);
         mutex_unlock(&g->mtx);
         return err;
 }
@@ -341,13 +348,43 @@ static void cuda_unmark(void *mark)
                 (void)failed("cudaEventDestroy", cudaEventDestroy(mark));
 }
 
+static int follow_locked(struct gpu *g, cudaStream_t stream, void *mark) REQUIRES(&g->mtx)
+{
+        (void)queue_locked(g);
+        return mark ? failed("cudaStreamWaitEvent", cudaStreamWaitEvent(stream, mark, 0)) : 0;
+}
+
+static int cuda_follow(void *mark)
+{
+        struct gpu *g = this_gpu();
+
+        mutex_lock(&g->mtx);
+        int err = follow_locked(g, g->stream, mark);
+        mutex_unlock(&g->mtx);
+        return err;
+}
+
+static int cuda_copy_apart(void *to, const void *from, size_t n, void *behind, void **mark)
+{
+        struct gpu *g = this_gpu();
+
+        mutex_lock(&g->mtx);
+        int err = follow_locked(g, g->apart, behind);
+        if (!err)
+                err = failed("cudaMemcpyAsync",
+                             cudaMemcpyAsync(to, from, n, cudaMemcpyDefault, g->apart));
+        if (!err)
+                err = mark_locked(g, g->apart, mark);
+        mutex_unlock(&g->mtx);
+        return err;
+}
+
 static int move_beside(void *to, const void *from, size_t n, enum cudaMemcpyKind kind, void *mark)
 {
         struct gpu *g = this_gpu();
 
         mutex_lock(&g->mtx);
-        (void)queue_locked(g);
-        int err = mark ? failed("cudaStreamWaitEvent", cudaStreamWaitEvent(g->beside, mark, 0)) : 0;
+        int err = follow_locked(g, g->beside, mark);
         if (!err)
                 err = failed("cudaMemcpyAsync", cudaMemcpyAsync(to, from, n, kind, g->beside));
         mutex_unlock(&g->mtx);
@@ -605,6 +642,8 @@ const struct math_ops math_cuda = {
         .get_behind = cuda_get_behind,
         .put_beside = cuda_put_beside,
         .join_beside = cuda_join_beside,
+        .copy_apart = cuda_copy_apart,
+        .follow = cuda_follow,
         .zero = cuda_zero,
         .copy = cuda_copy,
         .add = cuda_add,

@@ -87,6 +87,13 @@ static int host_join(float *to, const float *const *from, unsigned n, size_t ele
         return 0;
 }
 
+static int host_copy_apart(void *to, const void *from, size_t n, void *behind, void **mark)
+{
+        (void)behind;
+        *mark = NULL;
+        return host_move(to, from, n);
+}
+
 static uint64_t host_peak(void)
 {
         return 0;
@@ -396,6 +403,8 @@ const struct math_ops math_host = {
         .get_behind = host_get_behind,
         .put_beside = host_move,
         .join_beside = host_join,
+        .copy_apart = host_copy_apart,
+        .follow = host_reach,
         .zero = host_zero,
         .copy = host_copy,
         .add = host_add,

@@ -125,6 +125,13 @@ struct math_ops { /* no slot is NULL */
          * the n runs in their order, of each of which the memory may be any device's. */
         int (*join_beside)(float *to, const float *const *from, unsigned n, size_t elements);
 
+        /* A second queue, of copies between the device and the host's memory that go on beside the
+         * first: this one behind a mark of that (NULL: nothing), with *mark behind itself, made
+         * where that is NULL. follow(): what is queued from here on is behind the mark of a copy.
+         */
+        int (*copy_apart)(void *to, const void *from, size_t n, void *behind, void **mark);
+        int (*follow)(void *mark);
+
         void (*zero)(float *x, size_t n);
         void (*copy)(float *to, const float *from, size_t n);
         void (*add)(float *to, const float *from, size_t n);

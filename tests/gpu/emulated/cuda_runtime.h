@@ -4,8 +4,9 @@
  * waits for others gives way to them; threads that wait in vain end the program.
  *
  * There are two devices. What is queued on a stream happens as late as it may: when somebody waits
- * for the stream, or for an event behind it. Who forgets to wait finds other numbers. What a stream
- * touches of another device's memory, but by a copy, ends the program.
+ * for the stream, or for an event behind it. On the second device a stream without kernels does
+ * what it has as early as it may. Who forgets to wait finds other numbers. What a stream touches of
+ * another device's memory, but by a copy, ends the program.
  *
  * Kernels are compiled as C++, the rest as C. */
 #ifndef CKPTFS_TESTS_GPU_EMULATED_CUDA_RUNTIME_H

@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-enum { DEVICES = 2 };
+enum { DEVICES = 2, EARLY = 1 };
 
 struct task {
         struct task *next;
@@ -21,6 +21,7 @@ struct task {
 
 struct emulated_stream {
         int device;
+        bool kernels; /* it had one */
         struct task *first, *last;
         uint64_t queued, done;
 };
@@ -91,15 +92,20 @@ cudaError_t cudaMalloc(void **out, size_t n)
         return cudaSuccess;
 }
 
+static void run_first(struct emulated_stream *s)
+{
+        struct task *t = s->first;
+
+        s->first = t->next;
+        s->done++;
+        t->run(t->arg);
+        free(t);
+}
+
 static void run_until(struct emulated_stream *s, uint64_t until)
 {
-        while (s->done < until) {
-                struct task *t = s->first;
-                s->first = t->next;
-                s->done++;
-                t->run(t->arg);
-                free(t);
-        }
+        while (s->done < until)
+                run_first(s);
 }
 
 /* It waits for all devices. */
@@ -139,9 +145,25 @@ void emulated_at_home(cudaStream_t stream)
 {
         if (stream->device != current)
                 die("a kernel is queued on another device than its thread's");
+        stream->kernels = true;
 }
 
 /* --- streams --- */
+
+static void run_event(void *arg)
+{
+        struct emulated_event *e = arg;
+
+        if (e->stream)
+                run_until(e->stream, e->until);
+        free(e);
+}
+
+static bool is_ready(const struct task *t)
+{
+        const struct emulated_event *e = t->arg;
+        return t->run != run_event || !e->stream || e->stream->done >= e->until;
+}
 
 void emulated_queue(cudaStream_t s, void (*run)(void *arg), void *arg)
 {
@@ -156,6 +178,8 @@ void emulated_queue(cudaStream_t s, void (*run)(void *arg), void *arg)
         else
                 s->last->next = t;
         s->last = t;
+        while (s->device == EARLY && !s->kernels && s->done < s->queued && is_ready(s->first))
+                run_first(s);
         let_go();
 }
 
@@ -241,15 +265,6 @@ cudaError_t cudaEventSynchronize(cudaEvent_t e)
                 run_until(e->stream, e->until);
         let_go();
         return cudaSuccess;
-}
-
-static void run_event(void *arg)
-{
-        struct emulated_event *e = arg;
-
-        if (e->stream)
-                run_until(e->stream, e->until);
-        free(e);
 }
 
 /* What the event stands for now. */
