@@ -186,7 +186,8 @@ static int gather_unit(struct coll_work *w)
         g->own = ops->reach(g->place->mark);
         int err = g->of->there ? c->ops->gather_device(c, mine, n, g->place->all, &g->own)
                                : gather_on_host(g, mine, n);
-        trace_add(g->of->trace, TRACE_GATHER, TRACE_COLLECTIVES, begin, clock_ns(), g->unit);
+        trace_add(g->of->trace, TRACE_GATHER, trace_collectives(g->of->device), begin, clock_ns(),
+                  g->unit);
         return err;
 }
 
@@ -215,7 +216,8 @@ static int scatter_unit(struct coll_work *w)
         int err = s->of->there ? c->ops->scatter_device(c, s->place->all, mine, n, s->place->mark,
                                                         &s->own)
                                : scatter_on_host(s, mine, n);
-        trace_add(s->of->trace, TRACE_SCATTER, TRACE_COLLECTIVES, begin, clock_ns(), s->unit);
+        trace_add(s->of->trace, TRACE_SCATTER, trace_collectives(s->of->device), begin, clock_ns(),
+                  s->unit);
         return err;
 }
 

@@ -86,7 +86,7 @@ static int sum_bucket(struct coll_work *w)
         int err = c->ops->sum_device ? c->ops->sum_device(c, b->grads, b->n, b->mark, &r->own)
                                      : sum_on_host(r, b);
         r->ops->use(r->device); /* this may be the thread that computes */
-        trace_add(r->trace, TRACE_BUCKET, TRACE_COLLECTIVES, begin, clock_ns(),
+        trace_add(r->trace, TRACE_BUCKET, trace_collectives(r->device), begin, clock_ns(),
                   (uint64_t)(b - r->bucket));
         return err;
 }

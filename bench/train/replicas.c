@@ -24,7 +24,6 @@ static struct train_setup setup_of(const struct train_setup *s, unsigned number)
         one.batch = s->batch / n;
         one.device = number;
         one.devices = 1;
-        one.trace = number ? NULL : s->trace;
         return one;
 }
 

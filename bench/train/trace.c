@@ -67,22 +67,35 @@ void trace_add(struct trace *t, enum trace_what what, uint32_t track, uint64_t b
                                                .number = (uint32_t)number};
 }
 
-/* The names of a rank and of its tracks. */
-static void write_names(FILE *to, unsigned rank, uint32_t tracks)
+static void write_name(FILE *to, uint32_t track)
+{
+        const uint32_t of_device = track - TRACE_DEVICE;
+
+        if (track < TRACE_STAGE)
+                fprintf(to, "%s", tracks_of_ranks[track]);
+        else if (track < TRACE_DEVICE)
+                fprintf(to, "stage %" PRIu32, track - TRACE_STAGE);
+        else
+                fprintf(to, "device %" PRIu32 " %s", of_device / 2 + 1,
+                        tracks_of_ranks[of_device % 2 ? TRACE_COLLECTIVES : TRACE_STEPS]);
+}
+
+/* The names of a rank and of those tracks. */
+static void write_names(FILE *to, unsigned rank, const bool *tracks)
 {
         fprintf(to,
                 "%s{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": %u, \"tid\": 0, \"args\": "
                 "{\"name\": \"rank %u\"}}",
                 rank ? ",\n" : "", rank, rank);
-        for (uint32_t i = 0; i < tracks; i++) {
+        for (uint32_t i = 0; i < TRACE_TRACKS; i++) {
+                if (!tracks[i])
+                        continue;
                 fprintf(to,
                         ",\n{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": %u, \"tid\": "
                         "%" PRIu32 ", \"args\": {\"name\": \"",
                         rank, i);
-                if (i >= TRACE_STAGE)
-                        fprintf(to, "stage %" PRIu32 "\"}}", i - TRACE_STAGE);
-                else
-                        fprintf(to, "%s\"}}", tracks_of_ranks[i]);
+                write_name(to, i);
+                fputs("\"}}", to);
         }
 }
 
@@ -101,10 +114,11 @@ static void write_event(FILE *to, unsigned rank, const struct trace_event *e, ui
 static void write_rank(FILE *to, unsigned rank, const struct trace_event *v, uint64_t n,
                        uint64_t begin_ns)
 {
-        uint32_t tracks = TRACE_STAGE;
+        bool tracks[TRACE_TRACKS] = {
+                [TRACE_STEPS] = true, [TRACE_SAVES] = true, [TRACE_COLLECTIVES] = true};
 
         for (uint64_t i = 0; i < n; i++)
-                tracks = v[i].track >= tracks ? v[i].track + 1 : tracks;
+                tracks[v[i].track] = true;
         write_names(to, rank, tracks);
         for (uint64_t i = 0; i < n; i++)
                 write_event(to, rank, &v[i], begin_ns);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trace.h: when each part of each step of each rank began and ended, as a file that browsers show:
  * the JSON array of Chrome's "Trace Event Format". A rank is a process of it; its steps, its saves,
- * its collectives and each stage of its pipeline are threads of it.
+ * its collectives, each stage of its pipeline, and the steps and collectives of each device behind
+ * the first are threads of it.
  *
  * Any thread adds. What comes behind the TRACE_EVENTS_MAX-th event of a rank is left out. */
 #ifndef CKPTFS_BENCH_TRAIN_TRACE_H
@@ -34,8 +35,23 @@ enum trace_what {
         TRACE_SAVE_METADATA
 };
 
-/* Stages follow: TRACE_STAGE is the first one's. */
-enum { TRACE_STEPS, TRACE_SAVES, TRACE_COLLECTIVES, TRACE_STAGE };
+/* Stages follow: TRACE_STAGE is the first one's; and devices, of which each has two. */
+enum {
+        TRACE_STEPS,
+        TRACE_SAVES,
+        TRACE_COLLECTIVES,
+        TRACE_STAGE,
+        TRACE_DEVICE = TRACE_STAGE + 1024, /* of device 1, its steps */
+        TRACE_TRACKS = TRACE_DEVICE + 2 * 64
+};
+static inline uint32_t trace_steps(unsigned device)
+{
+        return device ? TRACE_DEVICE + 2 * (device - 1) : TRACE_STEPS;
+}
+static inline uint32_t trace_collectives(unsigned device)
+{
+        return device ? trace_steps(device) + 1 : TRACE_COLLECTIVES;
+}
 
 struct trace_event {
         uint64_t begin_ns, end_ns;

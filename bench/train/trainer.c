@@ -424,7 +424,7 @@ static double lap(const struct trainer *t, enum trace_what what, uint64_t *mark)
         const uint64_t begin = *mark;
         const double seconds = clock_lap(mark);
 
-        trace_add(t->setup.trace, what, TRACE_STEPS, begin, *mark, t->step + 1);
+        trace_add(t->setup.trace, what, trace_steps(t->setup.device), begin, *mark, t->step + 1);
         return seconds;
 }
 

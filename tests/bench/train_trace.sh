@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
-plan 12
+plan 14
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -36,6 +36,14 @@ train profile=on train.mode=pdp train.stages=2 train.chunks=3 batch_size=3 out=p
 check "each stage has a track with each of its micro-batches" has pdp '[.[] | select(.cat == "micro-batch" and .args.micro_batch == 1)] |
 	group_by(.tid) | length == 2 and all(.[]; map(.name) | sort == ["backward", "backward", "backward", "backward",
 	"forward", "forward", "forward", "forward", "forward again", "forward again", "forward again", "forward again"])'
+train profile=on train.devices=2 out=devices || diag failed
+check "each device has the parts of each step on a track of its own, and its buckets on another" has devices '. as $all | map(select(.ph == "M" and
+	.name == "thread_name") | {key: "\(.tid)", value: .args.name}) | from_entries as $name | [$all[] | select(.ph == "X")] |
+	group_by($name["\(.tid)"]) | map({key: $name["\(.[0].tid)"], value: (map(.name) | unique | length)}) | from_entries ==
+	{"steps": 6, "device 1 steps": 6, "collectives": 1, "device 1 collectives": 1}'
+train profile=on train.devices=2 train.mode=fsdp out=rows || diag failed
+check "each device has its gathers and scatters" has rows '[.[] | select(.cat == "collective" and .args.unit == 2)] |
+	group_by(.tid, .name) | map(length) == [8, 4, 8, 4]'
 if bench_mpi true; then
 	# shellcheck disable=SC2086
 	bench_mpi bench train progress=0 $small profile=on out=two >two.out 2>&1 || diag "$(cat two.out)"
