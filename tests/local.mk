@@ -106,7 +106,7 @@ GCC_ALONE = $(GCC_PAGES)|$(GCC_OTHERS)|$(GCC_SECOND)|$(GCC_MEASURED)|$(GCC_LONG)
 GCC_TOO = tests/mount/listing_large.sh|tests/mount/many_open.sh|tests/mount/memory.sh|tests/mount/memory_commits.sh|tests/mount/parts.sh
 # ThreadSanitizer, besides: what has threads of ours. Those of the simulator are seen by tests/store and by its own tests;
 # beside a mount it and the tests' programs may be of a build that is faster (CKPTFS_TOOLS).
-TSAN_TESTS = tests/unit/test_metrics*|tests/unit/test_log*|tests/store/*|tests/mount/*.sh|tests/faults/*.sh|tests/bench/sim_parallel*|tests/bench/sim_*uploads*
+TSAN_TESTS = tests/unit/test_metrics*|tests/unit/test_log*|tests/unit/test_train*|tests/store/*|tests/mount/*.sh|tests/faults/*.sh|tests/bench/sim_parallel*|tests/bench/sim_*uploads*
 # Not what differs by what is sent, with the same threads.
 TSAN_LEAVES = $(GCC_PAGES)|$(GCC_SECOND)|$(GCC_MEASURED)|tests/mount/addressing.sh|tests/mount/cli.sh|tests/mount/content_type.sh|tests/mount/denied.sh|tests/mount/encryption.sh|tests/mount/express_*|tests/mount/gs_*|tests/mount/hns.sh|tests/mount/huge.sh|tests/mount/names.sh|tests/mount/odd_names.sh|tests/mount/options.sh|tests/mount/refused.sh|tests/mount/skipped_names.sh|tests/mount/storage_class.sh|tests/mount/tls.sh
 
@@ -161,7 +161,8 @@ print-cflags:
 
 # What those tests run, and no more; what else there is is built in every other way.
 TSAN_NEEDS = ckptfs ckptctl storesim $(store_fake_tests) tests/store/test_store tests/unit/test_log \
-	tests/unit/test_metrics tests/lib/fdo tests/lib/objects tests/mount/anyop tests/mount/latest tests/mount/mixed tests/mount/readers
+	tests/unit/test_metrics tests/unit/test_train tests/unit/test_train_devices tests/unit/test_train_pipe tests/unit/test_train_ranks \
+	tests/unit/test_train_save tests/lib/fdo tests/lib/objects tests/mount/anyop tests/mount/latest tests/mount/mixed tests/mount/readers
 tsan-programs: $(BUILT_SOURCES)
 	$(MAKE) $(AM_MAKEFLAGS) $(TSAN_NEEDS)
 
