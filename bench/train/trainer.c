@@ -472,12 +472,15 @@ int trainer_step(struct trainer *t, struct train_step *out)
 
         err = reduce(t, &loss, err);
         out->reduce = lap(t, TRACE_REDUCE, &mark);
+        const bool together = !err && t->coll->ranks > 1;
         if (!err)
                 err = update(t);
         out->update = lap(t, TRACE_OPTIMIZER, &mark);
         if (!err)
                 err = zero_grads(t);
         out->zero = lap(t, TRACE_ZERO_GRAD, &mark);
+        if (together) /* or the others would wait in the next step for a rank whose device failed */
+                err = coll_agree(t->coll, err);
         out->total = lap(t, TRACE_STEP, &begin);
         out->loss = (double)loss;
         t->step += !err;

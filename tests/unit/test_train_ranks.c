@@ -211,6 +211,46 @@ START_TEST(a_rank_whose_device_fails_sums_all_buckets_with_the_others)
 }
 END_TEST
 
+/* A device that fails in the optimizer, here and in the other rank. */
+static double told; /* the worst that ranks have agreed on */
+static bool there;  /* it is the other's */
+static void sgd_and_fail(float *w, const float *g, size_t n, float lr)
+{
+        math_host.sgd(w, g, n, lr);
+        if (!there)
+                device.wait = fail_to_wait;
+}
+static int max_and_note(struct coll *c, double *v, size_t n)
+{
+        static unsigned calls;
+
+        (void)c;
+        (void)n;
+        if (there && ++calls == 2)
+                *v = EIO;
+        told = *v > told ? *v : told;
+        return 0;
+}
+
+START_TEST(ranks_agree_on_what_fails_behind_the_average)
+{
+        for (unsigned i = 0; i < 4; i++) {
+                struct train_setup s = setup_of(0);
+                struct trainer t;
+
+                there = i / 2;
+                told = 0;
+                s.sharded = i % 2;
+                device = math_host;
+                device.sgd = sgd_and_fail;
+                carrier.max = i < 3 ? max_and_note : coll_none.max;
+                train(&t, &s, 1, i < 3 ? -EIO : 0);
+                ck_assert_int_eq((int)told, i < 3 ? EIO : 0);
+                trainer_release(&t);
+        }
+}
+END_TEST
+
 static int sum_nothing(struct coll *c, float *v, size_t n)
 {
         (void)c;
@@ -323,6 +363,7 @@ int main(void)
         tcase_add_test(tc, a_carrier_of_the_main_thread_is_called_by_no_other);
         tcase_add_test(tc, a_bucket_goes_while_the_backward_pass_goes_on);
         tcase_add_test(tc, a_rank_whose_device_fails_sums_all_buckets_with_the_others);
+        tcase_add_test(tc, ranks_agree_on_what_fails_behind_the_average);
         tcase_add_test(tc, behind_a_collective_that_failed_there_is_no_other);
         tcase_add_test(tc, a_unit_is_gathered_while_the_one_in_front_of_it_is_computed);
         tcase_add_test(tc, gradients_are_divided_while_the_next_unit_is_computed);
