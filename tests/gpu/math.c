@@ -241,6 +241,15 @@ static void compare_products(void)
                                 .ldc = 16,
                                 .outer = {4, 16 * 36, 16 * 36, 3 * 256},
                                 .inner = {3, 12, 12, 256}};
+        struct product heads_of_16 = {.m = 16,
+                                      .n = 6,
+                                      .k = 16,
+                                      .alpha = 1,
+                                      .lda = 16,
+                                      .ldb = 24,
+                                      .ldc = 24,
+                                      .outer = {3, 4 * 256, 16 * 24, 16 * 24},
+                                      .inner = {4, 256, 6, 6}};
         char text[128];
 
         for (unsigned i = 0; i < 16; i++) {
@@ -255,6 +264,11 @@ static void compare_products(void)
                          p.half ? "halves" : "floats", p.a_turned ? "turned" : "plain",
                          p.b_turned ? "turned" : "plain", p.beta > 0 ? ", added" : "");
                 compare_product(&p, text);
+        }
+        for (unsigned i = 0; i < 2; i++) { /* no head begins on 16 bytes, but each row does */
+                heads_of_16.half = i;
+                compare_product(&heads_of_16, i ? "heads of 6 elements, in halves of 16 tokens"
+                                                : "heads of 6 elements, 16 tokens");
         }
         for (unsigned i = 0; i < 2; i++) {
                 heads.half = i;

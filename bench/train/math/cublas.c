@@ -27,6 +27,12 @@ typedef int gemms_fn(handle_t, int transa, int transb, int m, int n, int k, cons
                      int ldb, const void *beta, void *const *c, int c_type, int ldc, int count,
                      int compute, int algo);
 
+/* cublasGemmStridedBatchedEx */
+typedef int run_fn(handle_t, int transa, int transb, int m, int n, int k, const void *alpha,
+                   const void *a, int a_type, int lda, long long a_apart, const void *b, int b_type,
+                   int ldb, long long b_apart, const void *beta, void *c, int c_type, int ldc,
+                   long long c_apart, int count, int compute, int algo);
+
 static struct {
         bool loaded;
         char version[64];
@@ -36,6 +42,7 @@ static struct {
         int (*set_stream)(handle_t, void *);
         gemm_fn *gemm;
         gemms_fn *gemms;
+        run_fn *run;
 } api;
 
 static bool find_calls(void *lib)
@@ -50,6 +57,7 @@ static bool find_calls(void *lib)
                 {"cublasSetStream_v2", &api.set_stream},
                 {"cublasGemmEx", &api.gemm},
                 {"cublasGemmBatchedEx", &api.gemms},
+                {"cublasGemmStridedBatchedEx", &api.run},
         };
         bool all = true;
 
@@ -144,6 +152,31 @@ int cublas_product(void *handle, const struct product *p, const void *a, const v
                                                (int)p->n, (int)p->m, (int)p->k, &alpha, b, type,
                                                (int)p->ldb, a, type, (int)p->lda, &p->beta, c,
                                                R_32F, (int)p->ldc, COMPUTE_32F, GEMM_DEFAULT));
+}
+
+int cublas_product_run(void *handle, const struct product *p, const void *a, const void *b,
+                       float *c)
+{
+        const float alpha = product_alpha(p);
+        const int type = type_of(p);
+
+        return result("cublasGemmStridedBatchedEx",
+                      api.run(handle, turned(p->b_turned), turned(p->a_turned), (int)p->n,
+                              (int)p->m, (int)p->k, &alpha, b, type, (int)p->ldb,
+                              (long long)p->inner.b, a, type, (int)p->lda, (long long)p->inner.a,
+                              &p->beta, c, R_32F, (int)p->ldc, (long long)p->inner.c,
+                              (int)p->inner.n, COMPUTE_32F, GEMM_DEFAULT));
+}
+
+/* NVIDIA's manual of cublasGemmBatchedEx. */
+bool cublas_lies_well(const struct product *p, const void *a, const void *b, const float *c)
+{
+        enum { HALF = 2 };
+        const size_t wants = p->k % 8 == 0 ? 16 : p->k % 2 == 0 ? 4 : HALF;
+        const size_t apart = (p->outer.a | p->inner.a | p->outer.b | p->inner.b) * HALF |
+                             (p->outer.c | p->inner.c) * sizeof *c;
+
+        return (((uintptr_t)a | (uintptr_t)b | (uintptr_t)c | apart) % wants) == 0;
 }
 
 int cublas_products(void *handle, const struct product *p, size_t n, const void *const *a,

@@ -16,8 +16,15 @@ const char *cublas_version(void);
 /* Queues one product, of halves if p->half; its counts of batches are not looked at. 0 or -EIO
  * after one line on standard error. */
 int cublas_product(void *handle, const struct product *p, const void *a, const void *b, float *c);
-/* The same for n matrices each, whose places stand in memory of the device. */
+/* The same for those of p->inner. */
+int cublas_product_run(void *handle, const struct product *p, const void *a, const void *b,
+                       float *c);
+/* The same for n matrices each, whose places stand in memory of the device. Halves are to lie as
+ * cublas_lies_well() says of all of them. */
 int cublas_products(void *handle, const struct product *p, size_t n, const void *const *a,
                     const void *const *b, float *const *c);
+/* Whether the matrices of a product of halves begin where kernels may read and write several
+ * elements at once, which cuBLAS cannot see in places that the device has. */
+bool cublas_lies_well(const struct product *p, const void *a, const void *b, const float *c);
 
 #endif

@@ -508,6 +508,21 @@ static const void *operand_locked(struct gpu *g, const struct product *p, const 
         return half;
 }
 
+/* For halves that lie where kernels may not read several at once: a call for each outer one, in
+ * which cuBLAS sees that. */
+static int products_in_runs(const struct gpu *g, const struct product *p, const uint16_t *a,
+                            const uint16_t *b, float *c)
+{
+        struct product run = *p;
+        int err = 0;
+
+        run.inner.n = at_least_one(p->inner.n);
+        for (size_t i = 0; i < at_least_one(p->outer.n) && !err; i++)
+                err = cublas_product_run(g->cublas, &run, a + i * p->outer.a, b + i * p->outer.b,
+                                         c + i * p->outer.c);
+        return err;
+}
+
 static void product_locked(struct gpu *g, const struct product *p, const float *a, const float *b,
                            float *c) REQUIRES(&g->mtx)
 {
@@ -524,6 +539,10 @@ static void product_locked(struct gpu *g, const struct product *p, const float *
                 return;
         if (n == 1) {
                 keep_locked(g, cublas_product(g->cublas, p, from_a, from_b, c));
+                return;
+        }
+        if (p->half && !cublas_lies_well(p, from_a, from_b, c)) {
+                keep_locked(g, products_in_runs(g, p, from_a, from_b, c));
                 return;
         }
         const struct kernels_run run[3] = {{from_a, p->outer.a, p->inner.a, bytes},

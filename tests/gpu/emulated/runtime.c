@@ -462,6 +462,7 @@ struct gemm {
         void *const *c;
         const void *one_a, *one_b;
         void *one_c;
+        size_t a_apart, b_apart, c_apart; /* elements, of `count` of them */
 };
 
 /* Column by column; what beta is 0 for is not read. */
@@ -480,14 +481,31 @@ static void multiply(const struct gemm *g, const void *a, const void *b, float *
                 }
 }
 
+/* Of halves whose places only the device knows, as NVIDIA's manual of cublasGemmBatchedEx wants
+ * them. */
+static void look_at_halves(const struct gemm *g, int i)
+{
+        const uintptr_t places = (uintptr_t)g->a[i] | (uintptr_t)g->b[i] | (uintptr_t)g->c[i];
+        const unsigned wants = g->k % 8 == 0 ? 16 : g->k % 2 == 0 ? 4 : 2;
+
+        if (g->type == R_16F && places % wants)
+                die("a matrix of halves in a batch does not lie as its kernels want it");
+}
+
 static void run_gemm(void *arg)
 {
         struct gemm *g = arg;
 
-        if (!g->a)
-                multiply(g, g->one_a, g->one_b, g->one_c);
-        for (int i = 0; g->a && i < g->count; i++)
+        const size_t size = g->type == R_16F ? sizeof(uint16_t) : sizeof(float);
+
+        for (size_t i = 0; !g->a && i < (size_t)g->count; i++)
+                multiply(g, (const char *)g->one_a + i * g->a_apart * size,
+                         (const char *)g->one_b + i * g->b_apart * size,
+                         (float *)g->one_c + i * g->c_apart);
+        for (int i = 0; g->a && i < g->count; i++) {
+                look_at_halves(g, i);
                 multiply(g, g->a[i], g->b[i], g->c[i]);
+        }
         free(g);
 }
 
@@ -511,9 +529,10 @@ static int queue_gemm(handle h, const struct gemm *like, bool right)
         return 0;
 }
 
-static int gemm(handle h, int turn_a, int turn_b, int m, int n, int k, const void *alpha,
-                const void *a, int a_type, int lda, const void *b, int b_type, int ldb,
-                const void *beta, void *c, int c_type, int ldc, int compute, int algo)
+static int gemm_run(handle h, int turn_a, int turn_b, int m, int n, int k, const void *alpha,
+                    const void *a, int a_type, int lda, long long a_apart, const void *b,
+                    int b_type, int ldb, long long b_apart, const void *beta, void *c, int c_type,
+                    int ldc, long long c_apart, int count, int compute, int algo)
 {
         const struct gemm g = {.turn_a = turn_a,
                                .turn_b = turn_b,
@@ -528,10 +547,22 @@ static int gemm(handle h, int turn_a, int turn_b, int m, int n, int k, const voi
                                .beta = *(const float *)beta,
                                .one_a = a,
                                .one_b = b,
-                               .one_c = c};
+                               .one_c = c,
+                               .count = count,
+                               .a_apart = (size_t)a_apart,
+                               .b_apart = (size_t)b_apart,
+                               .c_apart = (size_t)c_apart};
 
         (void)algo;
         return queue_gemm(h, &g, c_type == R_32F && compute == COMPUTE_32F && a_type == b_type);
+}
+
+static int gemm(handle h, int turn_a, int turn_b, int m, int n, int k, const void *alpha,
+                const void *a, int a_type, int lda, const void *b, int b_type, int ldb,
+                const void *beta, void *c, int c_type, int ldc, int compute, int algo)
+{
+        return gemm_run(h, turn_a, turn_b, m, n, k, alpha, a, a_type, lda, 0, b, b_type, ldb, 0,
+                        beta, c, c_type, ldc, 0, 1, compute, algo);
 }
 
 static int gemms(handle h, int turn_a, int turn_b, int m, int n, int k, const void *alpha,
@@ -584,6 +615,7 @@ void *emulated_dlsym(void *lib, const char *name)
                 {"cublasSetStream_v2", FUNCTION(set_stream)},
                 {"cublasGemmEx", FUNCTION(gemm)},
                 {"cublasGemmBatchedEx", FUNCTION(gemms)},
+                {"cublasGemmStridedBatchedEx", FUNCTION(gemm_run)},
         };
 
         (void)lib;
