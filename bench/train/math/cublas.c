@@ -102,6 +102,7 @@ int cublas_open(void *stream, void **out, char *why, size_t nwhy)
         if (!rc)
                 rc = api.get_version(handle, &version);
         if (rc) {
+                cublas_close(handle);
                 snprintf(why, nwhy, "cuBLAS does not begin (status %d): give device=host", rc);
                 return -EOPNOTSUPP;
         }

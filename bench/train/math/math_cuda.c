@@ -117,43 +117,55 @@ static void join_peers(const struct gpu *a, const struct gpu *b)
                 (void)cudaGetLastError(); /* or the next launch would be said to have failed */
 }
 
+/* All that alloc() gave was released. */
+static void end_gpu(struct gpu *g)
+{
+        cudaStream_t const streams[] = {g->stream, g->beside, g->apart};
+
+        mutex_lock(&g->mtx);
+        struct scratch *const all[] = {&g->a, &g->b, &g->places, &g->parts, &g->joined};
+        for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+                (void)cudaFree(all[i]->p);
+        cublas_close(g->cublas);
+        for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++)
+                if (streams[i])
+                        (void)cudaStreamDestroy(streams[i]);
+        mutex_unlock(&g->mtx);
+        *g = (struct gpu){.device = 0};
+}
+
+/* Of a job whose rank had others. */
+static void end_gpus(void)
+{
+        while (ngpus)
+                end_gpu(&gpus[--ngpus]);
+}
+
 /* The devices behind those that are open, from the machine's number `first` on. */
 static int begin_gpus(unsigned devices, int first, char *why, size_t nwhy)
 {
         int count = 1, err = failed("cudaGetDeviceCount", cudaGetDeviceCount(&count));
 
-        for (; ngpus < devices && !err; ngpus += !err) {
+        *why = 0;
+        while (ngpus < devices && !err) {
                 struct gpu *g = &gpus[ngpus];
                 const int device = (first + (int)ngpus) % count;
                 err = begin_gpu(g, device, device == first);
-                if (!err && (err = cublas_open(g->stream, &g->cublas, why, nwhy)))
-                        return err;
-                for (unsigned i = 0; i < ngpus && !err; i++) {
+                if (!err)
+                        err = cublas_open(g->stream, &g->cublas, why, nwhy);
+                if (err) {
+                        end_gpu(g);
+                        break;
+                }
+                for (unsigned i = 0; i < ngpus; i++) {
                         join_peers(g, &gpus[i]);
                         join_peers(&gpus[i], g);
                 }
+                ngpus++;
         }
-        if (err)
+        if (err && !*why)
                 snprintf(why, nwhy, "the GPU gives no queue: see above, or give device=host");
         return err;
-}
-
-/* Of a job whose rank had others; all that alloc() gave was released. */
-static void end_gpus(void)
-{
-        while (ngpus) {
-                struct gpu *g = &gpus[--ngpus];
-                mutex_lock(&g->mtx);
-                struct scratch *const all[] = {&g->a, &g->b, &g->places, &g->parts, &g->joined};
-                for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-                        (void)cudaFree(all[i]->p);
-                cublas_close(g->cublas);
-                (void)cudaStreamDestroy(g->stream);
-                (void)cudaStreamDestroy(g->beside);
-                (void)cudaStreamDestroy(g->apart);
-                mutex_unlock(&g->mtx);
-                *g = (struct gpu){.device = 0};
-        }
 }
 
 /* The first is that of the calling thread, which has opened the job's (dev.h). */

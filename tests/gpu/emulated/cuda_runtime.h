@@ -83,6 +83,9 @@ cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetLastError(void);
 const char *cudaGetErrorString(cudaError_t e);
 
+/* cuBLAS does not begin while this is true. */
+extern bool emulated_no_cublas;
+
 /* Queues run(arg), which is called with all else of the emulation held up. */
 void emulated_queue(cudaStream_t stream, void (*run)(void *arg), void *arg);
 /* End the program unless the memory is of the stream's device, and unless that is the device of
