@@ -20,10 +20,11 @@ train $small device=cuda steps=1 warmup_steps=0 out=probe >probe.log 2>&1 || {
 	not_ok "a step on the GPU works"
 	exit 1
 }
-plan 22
+plan 24
 diag "$(jq -r '.job_results[0] | "\(.device), \(.setup.products)"' probe/*/*/run_results.json)"
 
-for way in "" "--mode=fsdp" "--mode=pdp --ndevice_per_proc=2" "--ndevice_per_proc=2" "activation=checkpoint" "optimizer.name=adamw"; do
+for way in "" "--mode=fsdp" "--mode=pdp --ndevice_per_proc=2" "--ndevice_per_proc=2" "--mode=fsdp --ndevice_per_proc=2" \
+	"activation=checkpoint" "activation=offload model.layers=4" "optimizer.name=adamw"; do
 	rm -rf on off
 	train $small $way steps=4 device=host out=off >off.log 2>&1
 	train $small $way steps=4 device=cuda out=on >on.log 2>&1 || diag "$(cat on.log)"
