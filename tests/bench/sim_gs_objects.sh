@@ -4,7 +4,7 @@
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/sim.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 52
+plan 54
 
 sim_start --data "$tmp/data" --protocol gs
 o=/storage/v1/b/bkt/o up=/upload/storage/v1/b/bkt/o
@@ -24,6 +24,14 @@ expect_eq 206 "$(req GET "$o/d%2Fa%20b?alt=media" -H 'Range: bytes=6-8')" "a ran
 expect_eq "wor bytes 6-8/11" "$(cat "$tmp/body") $(field content-range)" "a range has the right bytes"
 expect_eq 416 "$(req GET "$o/d%2Fa%20b?alt=media" -H 'Range: bytes=11-')" "a range behind the end is refused"
 expect_eq 404 "$(req GET "$o/d/a%20b")" "a name with an open slash is not found"
+
+# An object that is packed is given as it is to those alone who take it so.
+gzip -c "$tmp/small" >"$tmp/packed"
+req PUT /bkt/packed -T "$tmp/packed" -H 'Content-Encoding: gzip' >/dev/null
+expect_eq "501 501" "$(req GET "$o/packed?alt=media") $(req GET /bkt/packed)" "nothing is unpacked for who does not accept gzip"
+expect_eq "206 gzip 206" "$(req GET "$o/packed?alt=media" -r 0-9 -H 'Accept-Encoding: gzip') $(field content-encoding) \
+$(req GET /bkt/packed -r 0-9 -H 'Accept-Encoding: gzip')" "a packed object is read by who accepts gzip"
+req DELETE "$o/packed" >/dev/null
 
 # Preconditions.
 media() { req POST "$up?uploadType=media&name=$1" -H 'Content-Type:' --data-binary "@$tmp/small"; }

@@ -6,7 +6,7 @@ CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 27
+plan 29
 start_store
 bucket=storage/v1/b/$CKPTFS_TEST_BUCKET/o
 give() {
@@ -79,3 +79,10 @@ for metadata in '{":public":"yes","seen":"1"}' "{\"large\":\"$large\",\"seen\":\
 	expect_eq "1 $metadata" "$(refused append "$mnt/i") $(theirs i)" "a write is refused, too, of a file that was only listed"
 	umount_ckptfs
 done
+
+# What is packed is read as it is stored, never unpacked on the way.
+gzip -c "$tmp/data" >"$tmp/packed"
+curl -s -X PUT -H 'Content-Encoding: gzip' -T "$tmp/packed" "$CKPTFS_TEST_ENDPOINT/$CKPTFS_TEST_BUCKET/packed"
+mount_ckptfs
+check "a file that is kept with gzip encoding is read as it is" cmp "$tmp/packed" "$mnt/packed"
+umount_ckptfs

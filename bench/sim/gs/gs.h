@@ -73,6 +73,11 @@ bool gs_bad_note(struct request *x, const struct object *o);
 /* gs_key.c. Takes the customer's key that the request gives to the object. True when the reply is
  * set to an error. */
 bool gs_bad_encryption(struct request *x, struct object *o);
+/* Whether the vendor would unpack the object for the request: "If the request for the object does
+ * not include an Accept-Encoding: gzip header, Cloud Storage decompresses the object" that is kept
+ * with gzip encoding, unless its Cache-Control has no-transform ("Transcoding of gzip-compressed
+ * files"). Nothing is unpacked here, and such a request is refused. */
+bool gs_unpacks(const struct request *x, const struct object *o);
 /* Whether the key that is given is not the object's; *missing: it has one, and none is given. */
 bool gs_key_is_wrong(struct request *x, const struct object *o, bool of_source, bool *missing);
 /* The same, and one that is missing is an error. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/digest.h"
@@ -103,6 +104,16 @@ void gs_get(struct service *s, struct request *x)
         }
 }
 
+bool gs_unpacks(const struct request *x, const struct object *o)
+{
+        const char *coding = object_meta(o, "content-encoding");
+        const char *cache = object_meta(o, "cache-control");
+        const char *accepts = http_header(&x->rq, "accept-encoding");
+
+        return coding && !strcasecmp(coding, "gzip") && !(accepts && strcasestr(accepts, "gzip")) &&
+               !(cache && strcasestr(cache, "no-transform"));
+}
+
 void gs_media(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *o = find_to_read(s, x);
@@ -111,6 +122,10 @@ void gs_media(struct service *s, struct request *x)
 
         if (!o || gs_key_is_missing(x, o, false))
                 return;
+        if (gs_unpacks(x, o)) {
+                gs_refuse(x, 501, NULL, "Nothing is unpacked here: accept gzip.");
+                return;
+        }
         int ranged = request_range(x, o);
         if (ranged < 0) {
                 gs_refuse(x, 416, NULL, NULL);
@@ -123,6 +138,8 @@ void gs_media(struct service *s, struct request *x)
                  "ETag: %s\r\nx-goog-generation: %" PRId64 "\r\nx-goog-metageneration: %u\r\n"
                  "x-goog-stored-content-length: %" PRIu64 "\r\n",
                  o->etag, o->generation, o->metageneration, o->size);
+        if (object_meta(o, "content-encoding"))
+                request_header(x, "Content-Encoding", object_meta(o, "content-encoding"));
         if (o->has_crc) {
                 crc32c_base64(o->crc, crc);
                 buf_addf(&x->headers, "x-goog-hash: crc32c=%s\r\n", crc);

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/text/utf8.h"
 #include "base/text/xml.h"
+#include "bench/sim/gs/gs.h"
 #include "bench/sim/s3/s3.h"
 #include "base/banned.h"
 
@@ -269,6 +270,10 @@ void s3_get(struct service *s, struct request *x)
         }
         if (s3_key_is_missing(x, o, false) || reading_is_off(x, o))
                 return;
+        if (x->google && gs_unpacks(x, o)) {
+                s3_refuse(x, 501, "NotImplemented", "Nothing is unpacked here: accept gzip.");
+                return;
+        }
         if (x->op[0] != 'H' && s3_is_archived(s, x, o, false))
                 return;
         int ranged = request_range(x, o);
