@@ -3,7 +3,7 @@
 # The simulator goes wrong as its rules say, and only so.
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/sim.sh"
-plan 33
+plan 34
 
 echo '[]' >"$tmp/rules"
 sim_start --data "$tmp/data" --faults "$tmp/rules"
@@ -83,6 +83,13 @@ check "the stalled put still waits" kill -0 "$stalled2"
 kill "$stalled" "$stalled2"
 wait "$stalled" "$stalled2" 2>/dev/null
 expect_eq 404 "$(req HEAD /bkt/s)" "the stalled put left nothing"
+
+rules '[{"op":"HeadObject","key":"p","do":"hold","stall":"1s"}]'
+curl -sI -o /dev/null -w '%{http_code}' "$url/bkt/p" >"$tmp/held" &
+held=$!
+req DELETE /bkt/p >/dev/null
+wait "$held"
+expect_eq 404 "$(cat "$tmp/held")" "a request that is held finds what there is when it goes on"
 
 rules "$(cat "$srcdir/tests/faults/complete_200_with_error_once.json")"
 head -c 5242880 /dev/urandom >"$tmp/one"

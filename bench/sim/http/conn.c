@@ -336,7 +336,7 @@ static uint64_t until_fault(const struct conn *c)
         return at - c->x.bytes_in;
 }
 
-static enum step body_fault(struct conn *c, uint64_t now_ns)
+static enum step fault_now(struct conn *c, uint64_t now_ns)
 {
         if (c->x.fault.what == FAULT_RESET)
                 return STEP_RESET;
@@ -353,6 +353,8 @@ static enum step finish_request(struct conn *c, uint64_t now_ns)
         struct request *x = &c->x;
         const struct fault *f = &x->fault;
 
+        if (f->what == FAULT_HOLD && f->after_bytes != UINT64_MAX)
+                return fault_now(c, now_ns);
         if (!x->status && f->what == FAULT_STATUS)
                 p->refuse(x, f->status, f->code, f->message);
         else if (!x->status && f->what == FAULT_ERROR_IN_200)
@@ -428,7 +430,7 @@ static enum step read_body(struct conn *c, uint64_t now_ns)
         while (c->body_left || (c->x.fault.what == FAULT_RESET && c->x.rq.body_len)) {
                 uint64_t n = until_fault(c);
                 if (!n)
-                        return body_fault(c, now_ns);
+                        return fault_now(c, now_ns);
                 if (turn >= TURN) {
                         c->wake_ns = now_ns; /* the next one's turn */
                         return STEP_PAUSE;

@@ -43,6 +43,7 @@ static const char *const deeds[] = {
         [FAULT_RESET_AFTER] = "reset_after",
         [FAULT_STALL] = "stall",
         [FAULT_DELAY] = "delay",
+        [FAULT_HOLD] = "hold",
         [FAULT_TRUNCATE] = "truncate",
         [FAULT_CORRUPT] = "corrupt",
         [FAULT_ERROR_IN_200] = "error_in_200",
@@ -169,7 +170,8 @@ static const char *read_rule(const struct json *j, struct rule *r)
                 return "has a bad \"stall\": give a time like \"200ms\" or \"60s\"";
         if (r->fault.status < 200 || r->fault.status > 599)
                 return "has a bad \"status\": give 200 to 599";
-        if (!stall && (r->fault.what == FAULT_STALL || r->fault.what == FAULT_DELAY))
+        if (!stall && (r->fault.what == FAULT_STALL || r->fault.what == FAULT_DELAY ||
+                       r->fault.what == FAULT_HOLD))
                 return "says not how long: give \"stall\", like \"60s\"";
         return NULL;
 }

@@ -30,6 +30,7 @@ enum fault_do {
         FAULT_RESET_AFTER,  /* reset_after: takes effect, then a reset instead of the reply */
         FAULT_STALL,        /* stall: nothing moves for a while at after_bytes, then it goes on */
         FAULT_DELAY,        /* delay: the reply begins later */
+        FAULT_HOLD,         /* hold: the request takes effect later */
         FAULT_TRUNCATE,     /* truncate: the reply's body ends after after_bytes, in good order */
         FAULT_CORRUPT,      /* corrupt: one bit of the byte at after_bytes is flipped */
         FAULT_ERROR_IN_200, /* error_in_200: 200 with an error in its body, without effect */
