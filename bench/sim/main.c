@@ -403,16 +403,14 @@ static int parse_options(int argc, char **argv, struct options *o)
                                          .connections = 1024,
                                          .protocol = &protocol_s3}};
         opterr = 0; /* what is wrong is one line, said here */
-        while (!err && (opt = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+        while (!err && (opt = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
                 if (opt == OPT_HELP) {
                         fputs(usage, stdout);
                         return 1;
                 }
-                if (opt == '?') {
-                        fprintf(stderr,
-                                "storesim: %s is not an option, or lacks its value: see storesim "
-                                "--help\n",
-                                argv[optind - 1]);
+                if (opt == '?' || opt == ':') {
+                        fprintf(stderr, "storesim: %s %s: see storesim --help\n", argv[optind - 1],
+                                opt == ':' ? "lacks its value" : "is not an option");
                         return -EINVAL;
                 }
                 o->given |= UINT64_C(1) << (opt - OPT_LISTEN);

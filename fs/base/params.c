@@ -55,19 +55,20 @@ static int unit_factor(const char *suffix, const struct unit *units, uint64_t *o
         return -EINVAL;
 }
 
-/* A decimal number with a unit, rounded down to a whole one: "1.5G". */
+/* A decimal number with a unit, rounded down to a whole one: "1.5G". -EINVAL, or -ERANGE for one
+ * that is larger than any. */
 static int parse_scaled(const char *text, const struct unit *units, uint64_t *out)
 {
         uint64_t whole = 0, part = 0, tens = 1, factor;
         const char *s = text;
+        bool over = false;
 
         if (!is_digit(*s))
                 return -EINVAL;
         for (; is_digit(*s); s++) {
                 uint64_t digit = (uint64_t)(*s - '0');
-                if (whole > (UINT64_MAX - digit) / 10)
-                        return -EINVAL;
-                whole = whole * 10 + digit;
+                over = over || whole > (UINT64_MAX - digit) / 10;
+                whole = over ? whole : whole * 10 + digit;
         }
         if (*s == '.') {
                 if (!is_digit(*++s))
@@ -78,10 +79,10 @@ static int parse_scaled(const char *text, const struct unit *units, uint64_t *ou
                                 tens *= 10;
                         }
         }
-        if (unit_factor(s, units, &factor) || whole > (UINT64_MAX - factor) / factor)
+        if (unit_factor(s, units, &factor) || (factor == 1 && tens > 1))
                 return -EINVAL;
-        if (factor == 1 && tens > 1)
-                return -EINVAL;
+        if (over || whole > (UINT64_MAX - factor) / factor)
+                return -ERANGE;
         *out = whole * factor + part * factor / tens;
         return 0;
 }
@@ -249,7 +250,7 @@ static int parse_value(const struct param_desc *d, const char *value, uint64_t *
         int err = d->type == PARAM_CHOICE ? parse_choice(d->lo, value, out)
                                           : types[d->type].parse(value, out);
         if (err)
-                return refuse(d, value, false, why, nwhy);
+                return refuse(d, value, err == -ERANGE && param_has_bounds(d), why, nwhy);
         if (!param_has_bounds(d))
                 return 0;
         if (types[d->type].parse(d->lo, &lo) || types[d->type].parse(d->hi, &hi)) {

@@ -108,10 +108,10 @@ void params_help(FILE *to);
  * name somebody may have meant. */
 size_t edit_distance(const char *a, const char *b);
 
-/* Parses "16M", "1.5G", "8GiB" or "4096" to bytes (powers of 1024): 0 or -EINVAL. */
+/* Parses "16M", "1.5G", "8GiB" or "4096" to bytes (powers of 1024): 0, -EINVAL or -ERANGE. */
 int parse_size(const char *text, uint64_t *out);
 
-/* Parses "90", "90s", "1.5h", "2d" or "300ms" to milliseconds: 0 or -EINVAL. */
+/* Parses "90", "90s", "1.5h", "2d" or "300ms" to milliseconds: 0, -EINVAL or -ERANGE. */
 int parse_duration(const char *text, uint64_t *out);
 
 #endif

@@ -164,9 +164,8 @@ static int parse_option(struct command *c, int opt, char **argv, char *why)
                 fputs(usage, stdout);
                 exit(EXIT_SUCCESS);
         default:
-                snprintf(why, CTL_WHY_MAX,
-                         "%s is not an option, or lacks its value: see ckptctl -h",
-                         argv[optind - 1]);
+                snprintf(why, CTL_WHY_MAX, "%s %s: see ckptctl -h", argv[optind - 1],
+                         opt == ':' ? "lacks its value" : "is not an option");
                 return -1;
         }
 }
@@ -214,6 +213,22 @@ static void list_commands(char *out, size_t n)
         }
 }
 
+/* Whether the word is the first of two, and with which: "uploads list or uploads abort". */
+static bool half_command(const char *word, char *out, size_t n)
+{
+        size_t used = 0;
+
+        for (size_t i = 0; i < sizeof verbs / sizeof *verbs && used < n; i++) {
+                const char *const *words = verbs[i].words;
+                if (!words[1] || strcmp(words[0], word))
+                        continue;
+                int more = snprintf(out + used, n - used, "%s%s %s", used ? " or " : "", word,
+                                    words[1]);
+                used += more > 0 ? (size_t)more : 0;
+        }
+        return used > 0;
+}
+
 /* The words that are no options: a command, and what that takes. */
 static int parse_words(struct command *c, char **words, char *why)
 {
@@ -228,6 +243,10 @@ static int parse_words(struct command *c, char **words, char *why)
         }
         bool none = !words[0];
         char all[256];
+        if (!none && half_command(words[0], all, sizeof all)) {
+                snprintf(why, CTL_WHY_MAX, "%s is half of a command: give %s", words[0], all);
+                return -1;
+        }
         list_commands(all, sizeof all);
         snprintf(why, CTL_WHY_MAX, "%s%s: give %s", none ? "a command" : words[0],
                  none ? " is missing" : " is no command", all);
@@ -256,13 +275,13 @@ static int parse(struct command *c, int argc, char **argv, char *why)
         int opt;
 
         opterr = 0;
-        while ((opt = getopt_long(argc, argv, "o:c:Vh", long_options, NULL)) != -1)
+        while ((opt = getopt_long(argc, argv, ":o:c:Vh", long_options, NULL)) != -1)
                 if (parse_option(c, opt, argv, why))
                         return -1;
         if (c->file && conf_read_params(c->file, &c->params, why, CTL_WHY_MAX))
                 return -1;
         optind = 1;
-        while ((opt = getopt_long(argc, argv, "o:c:Vh", long_options, NULL)) != -1)
+        while ((opt = getopt_long(argc, argv, ":o:c:Vh", long_options, NULL)) != -1)
                 if (opt == 'o' && params_set_list(&c->params, optarg, why, CTL_WHY_MAX))
                         return -1;
         c->ctl.params = &c->params;

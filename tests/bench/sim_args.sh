@@ -23,7 +23,7 @@ b="--bucket bkt"
 	refuses "no place for objects" 'give --data DIR or --null' $b
 	refuses "two places" 'give one' $b --null --data "$tmp/d"
 	refuses "an option that there is not" '^storesim: --colour=red is not an option.*see storesim --help' $b --null --colour=red
-	refuses "an option without its value" '^storesim: --listen is not an option, or lacks its value' $b --null --listen
+	refuses "an option without its value" '^storesim: --listen lacks its value: see' $b --null --listen
 	refuses "an address without a port" 'no port: give ADDRESS:PORT' $b --null --listen 127.0.0.1
 	refuses "a number that is no port" 'no port: give ADDRESS:PORT' $b --null --listen 127.0.0.1:99999
 	refuses "no bucket" 'give --bucket' --null

@@ -25,7 +25,7 @@ refused "plain HTTP asks no host that looks like this machine" 'plain HTTP' \
 refused "a path without its slash is told" 'RELATIVE_URI' AWS_CONTAINER_CREDENTIALS_RELATIVE_URI=x
 
 identity '{"issue": {"only": true}, "ecs.credentials": {"answer": "expired"}}'
-refused "keys that have expired are no answer" 'container gives credentials that have expired' "$(full)"
+refused "keys that have expired are no answer" 'credentials from container have expired: renew' "$(full)"
 identity '{"issue": {"only": true}, "ecs.credentials": {"answer": "garbage"}}'
 refused "a page is no answer" 'no JSON' "$(full)"
 identity '{"issue": {"only": true}, "ecs.credentials": {"delay": "20s"}}'

@@ -87,7 +87,7 @@ refused "a source profile that is missing is told" "'nowhere', the source_profil
 	"$(sts)" AWS_PROFILE=lost
 
 identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"expired\"}}"
-refused "keys that have expired are no answer" 'profile gives credentials that have expired' \
+refused "keys that have expired are no answer" 'credentials from profile have expired: renew' \
 	"$(sts)" AWS_PROFILE=role
 identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"garbage\"}}"
 refused "a page is no answer" 'STS answers with something that holds no credentials' "$(sts)" AWS_PROFILE=role

@@ -3,7 +3,7 @@
 # uploads.sh: ckptctl lists and aborts unfinished uploads, and refuses what it does not understand.
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/store.sh"
-plan 30
+plan 32
 echo '[{"op": "AbortMultipartUpload", "key": "denied", "do": "status", "status": 403, "code": "AccessDenied"}]' >"$tmp/faults.json"
 store_start storesim --faults "$tmp/faults.json"
 objects() { "$builddir/tests/lib/objects" "$@"; }
@@ -18,11 +18,14 @@ refused() {
 refused "no command"
 refused "a word that is no command" upload list "$bucket"
 refused "half a command" uploads "$bucket"
+check "half a command is told how it goes on" \
+	grep -qx 'ckptctl: uploads is half of a command: give uploads list or uploads abort' "$tmp/err"
 refused "a command without a URL" uploads list
 refused "two URLs" uploads list "$bucket" "$bucket"
 refused "a URL of another kind" recover "ftp://x"
 refused "an option that is none" recover --frce "$bucket"
 refused "an option that lacks its value" uploads list "$bucket" --key
+check "an option that lacks its value is known" grep -q 'ckptctl: --key lacks its value: see' "$tmp/err"
 refused "an option of ckptfs that is none" recover "$bucket" -o regoin=x
 refused "a file that is not there" recover "$bucket" -c "$tmp/none.yaml"
 refused "--force of uploads" uploads list --force "$bucket"

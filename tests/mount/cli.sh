@@ -3,7 +3,7 @@
 # cli.sh: what is wrong is one line with cause and remedy, a failing status, and nothing mounted.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 130
+plan 134
 start_store --region eu-west-3
 cd "$tmp" || exit 1
 mkdir "$mnt"
@@ -57,6 +57,8 @@ refused "a mountpoint that is a file" 'not a directory' -o "$quick" "$url" "$tmp
 mkdir full; : >full/x
 refused "a mountpoint that is not empty" 'not empty' -o "$quick" "$url" "$tmp/full"
 
+refused "a flag that is none" '^ckptfs: -q is not a flag: see' -q "$url" "$mnt"
+refused "a flag without its value" '^ckptfs: -o lacks its value: see' "$url" "$mnt" -o
 refused "a mountpoint in the place of the URL" 'URL first' -o "$quick" "$mnt" "$url"
 
 refused "a directory for spilling in the mount itself" 'spill_dir=.* lies in the mount itself' -o "$quick,spill_dir=$mnt" "$url" "$mnt"
@@ -152,7 +154,7 @@ check "the background start returns when the mount answers" sh -c 'echo right >"
 # promise: mount.ready
 check "the background start takes another region than the store's" mounted
 refused_mounted=$(ckptfs -o "$quick" "$url" "$mnt" 2>&1)
-expect_eq "1 1" "$? $(echo "$refused_mounted" | grep -c 'is mounted on')" "a second mount there is refused"
+expect_eq "1 1" "$? $(echo "$refused_mounted" | grep -c 'has a mount (fuse.ckptfs) on it already: umount it')" "a second mount there is refused"
 expect_eq right "$(cat "$mnt/f")" "the first mount goes on after a second was refused"
 umount "$mnt"
 check "umount ends the daemon" wait_for 20 grep -q "statistics of" "$tmp/bg.log"

@@ -38,6 +38,12 @@ static const struct {
         {"part_size", "512M", NULL},
         {"part_size", "1M", "part_size=1M is out of bounds: give 5M to 512M"},
         {"part_size", "513M", "part_size=513M is out of bounds: give 5M to 512M"},
+        {"part_size", "99999999999999999999",
+         "part_size=99999999999999999999 is out of bounds: give 5M to 512M"},
+        {"part_size", "99999999T", "part_size=99999999T is out of bounds: give 5M to 512M"},
+        {"part_size", "99999999999999999999x",
+         "part_size=99999999999999999999x is not a size: give bytes, or a number with K, M, G or "
+         "T"},
         {"part_size", "lots",
          "part_size=lots is not a size: give bytes, or a number with K, M, G or T"},
         {"part_size", "", "part_size= is not a size: give bytes, or a number with K, M, G or T"},
@@ -135,9 +141,9 @@ static const struct {
         {"8GiB", 8 * GiB, 0},
         {"1.5G", 1536 * MiB, 0},
         {"2T", 2048 * GiB, 0},
-        {"18446744073709551615", 0, -EINVAL}, /* nobody needs it, and rounding would pass it */
+        {"18446744073709551615", 0, -ERANGE}, /* nobody needs it, and rounding would pass it */
         {"18446744073709551614", UINT64_MAX - 1, 0},
-        {"99999999T", 0, -EINVAL},
+        {"99999999T", 0, -ERANGE},
         {"1.", 0, -EINVAL},
         {".5G", 0, -EINVAL},
         {"1.5", 0, -EINVAL},

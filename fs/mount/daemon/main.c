@@ -114,11 +114,11 @@ static int check_paths(const struct command *c, const struct params *p, char *wh
 }
 
 /* getopt() is still at a word whose letter it does not know when more follow. */
-static void bad_flag(char **argv, char *why)
+static void bad_flag(int opt, char **argv, char *why)
 {
         const char letter[] = {'-', (char)optopt, 0};
-        snprintf(why, WHY_MAX, "%s is not a flag, or lacks its value: see ckptfs -h",
-                 optopt ? letter : argv[optind - 1]);
+        snprintf(why, WHY_MAX, "%s %s: see ckptfs -h", optopt ? letter : argv[optind - 1],
+                 opt == ':' ? "lacks its value" : "is not a flag");
 }
 
 /* With the libraries that run, which a report of a defect needs. */
@@ -130,7 +130,7 @@ static void print_version(void)
         printf("ckptfs " PACKAGE_VERSION "\nlibcurl %s, libfuse %s\n", http, session_library());
 }
 
-static const char letters[] = "fo:c:Vh";
+static const char letters[] = ":fo:c:Vh";
 
 /* Options of the file first, then those of the command line. 0, or -1 with `why`. */
 static int load_params(const struct command *c, struct params *p, char *why)
@@ -184,7 +184,7 @@ static int parse(struct command *c, char *why)
                         params_help(stdout);
                         exit(EXIT_SUCCESS);
                 default:
-                        bad_flag(c->argv, why);
+                        bad_flag(opt, c->argv, why);
                         return -1;
                 }
         }

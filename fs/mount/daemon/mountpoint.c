@@ -329,8 +329,9 @@ int mountpoint_check(const char *path, char **out, char *why, size_t nwhy)
         /* What waits there for this mount, which whoever reads the directory waits for, too. */
         const bool waits = mounted && !strcmp(type, "autofs");
         if (mounted && !waits) {
-                snprintf(why, nwhy, "something (%s) is mounted on %s: umount it or name another",
-                         type, path);
+                snprintf(why, nwhy,
+                         "%s has a mount (%s) on it already: umount it or name another directory",
+                         path, type);
                 return -EBUSY;
         }
         if (!waits && !is_empty(real)) {

@@ -202,10 +202,10 @@ static void say(const struct op *op, const char *outcome, int err)
 
         if (op->rq.status)
                 snprintf(status, sizeof status, "%d", op->rq.status);
-        log_warn_of(&about, "store: %s %s/%s: %s %s: %s (request %s, %u tries): %s",
-                    about.operation, op->s->bucket, what, status, *f->code ? f->code : "-",
+        log_warn_of(&about, "store: %s %s/%s: %s %s: %s (request %s, %u %s): %s", about.operation,
+                    op->s->bucket, what, status, *f->code ? f->code : "-",
                     *f->message ? f->message : "-", *f->request_id ? f->request_id : "-", op->tries,
-                    outcome);
+                    op->tries == 1 ? "try" : "tries", outcome);
 }
 
 /* A condition that does not hold is an answer; the server's words tell which one it was. */

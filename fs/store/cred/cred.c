@@ -86,8 +86,8 @@ static int ask_source(struct cred_chain *c, const struct cred_source *source, st
                 return err;
         cred_release(out);
         return cred_no(a, -EACCES,
-                       "%s gives credentials that have expired: have them renewed, or correct "
-                       "this machine's clock",
+                       "credentials from %s have expired: renew them, or correct this "
+                       "machine's clock",
                        source->name);
 }
 
