@@ -186,6 +186,9 @@ void prefetch_end(struct lookup *l, int err, struct node_info *info)
         while (waits) {
                 struct lookup *w = waits;
                 waits = TAKE_PTR(w->next);
+                /* /proc is not asked on a thread of the store's: it may wait for an exec() that
+                 * waits for what this thread sends. */
+                w->may_create = false;
                 if (err && err != -ENOENT)
                         lookup_fail(w, err);
                 else
