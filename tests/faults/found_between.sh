@@ -4,7 +4,7 @@
 # late.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-if on_gs; then plan 43; else plan 46; fi
+if on_gs; then plan 46; else plan 49; fi
 start_store
 
 # late OP KEY SKIP TIME: one reply
@@ -178,6 +178,31 @@ wait $removing
 expect_eq ok "$(cat "$tmp/unlink")" "a file that another host replaced can be removed while an open waits"
 # promise: fresh.twice
 expect_eq ENOENT "$(cat "$tmp/read")" "an open that found a file replaced finds none when that is removed"
+umount_ckptfs
+
+# An open waits for a rename that replaces the file, and what that brings has been removed when the store tells its mode.
+# The removal looks the name up before the open asks for the mode.
+mount_ckptfs attr_ttl=0
+printf old >"$mnt/taken"
+printf renamed >"$mnt/source"
+cat >"$tmp/late.json" <<-EOF
+	[{"op": "MoveObject", "key": "[st]*", "times": 1, "do": "delay", "stall": "2s"},
+	 {"op": "HeadObject", "key": "taken", "skip": 3, "times": 2, "do": "delay", "stall": "2s"},
+	 {"op": "HeadObject", "key": "taken", "skip": 5, "times": 1, "do": "hold", "stall": "3s"}]
+EOF
+set_faults "$tmp/late.json"
+fdo rename "$mnt/source" "$mnt/taken" >"$tmp/rename" &
+renaming=$!
+sleep 0.5
+fdo open r "$mnt/taken" >"$tmp/read" &
+reading=$!
+wait $renaming
+sleep 0.5
+expect_eq ok "$(fdo unlink "$mnt/taken")" "what a rename brought can be removed while an open asks for its mode"
+wait $reading
+# promise: fresh.twice
+expect_eq ENOENT "$(cat "$tmp/read")" "an open that waited for a rename finds none when what that brought has been removed"
+set_faults
 umount_ckptfs
 
 # While a directory is being removed, in vain, what is known of the files in it grows old as always.

@@ -127,11 +127,12 @@ static int take_reply_locked(struct op_ask *a, const struct node_info *info) REQ
         return err;
 }
 
+/* What was removed here while the store was asked is no other host's matter. */
 static int take_none(struct op_ask *a)
 {
         tree_lock(a->m->tree);
         a->again = is_in_doubt_locked(a);
-        bool ahead = a->again || tree_ahead_locked(a->m->tree, a->n, a->begun) ||
+        bool ahead = a->again || a->n->removed || tree_ahead_locked(a->m->tree, a->n, a->begun) ||
                      name_lock_rests_locked(a->m, a->n);
         int err = ahead ? 0 : take_other_locked(a, true);
         tree_unlock(a->m->tree);
