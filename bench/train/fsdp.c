@@ -155,7 +155,7 @@ static int move_parts(struct fsdp *f, const struct network_unit *u, float *whole
         return err ? err : marked;
 }
 
-static void keep_error(struct fsdp *f, int err)
+static void note_error(struct fsdp *f, int err)
 {
         if (!f->err)
                 f->err = err;
@@ -251,8 +251,8 @@ static void finish(struct fsdp *f, struct fsdp_work *w)
 {
         if (!w->under_way)
                 return;
-        keep_error(f, coll_queue_wait(f->queue, &w->work));
-        keep_error(f, w->own);
+        note_error(f, coll_queue_wait(f->queue, &w->work));
+        note_error(f, w->own);
         w->under_way = false;
 }
 
@@ -263,7 +263,7 @@ void fsdp_before(void *arg, size_t unit, bool backward)
         struct fsdp_work *w = start_gather(f, unit);
 
         finish(f, w);
-        keep_error(f, move_parts(f, &u, f->weights, w->place, true));
+        note_error(f, move_parts(f, &u, f->weights, w->place, true));
         if (f->prefetch == FSDP_PREHOOK)
                 start_next(f, unit, backward);
         if (backward)
@@ -282,7 +282,7 @@ static void clear_place(struct fsdp *f, struct fsdp_place *place, size_t n)
                 f->net->ops->zero(place->all, n);
                 return;
         }
-        keep_error(f, f->net->ops->reach(place->mark));
+        note_error(f, f->net->ops->reach(place->mark));
         memset(place->all, 0, n * sizeof *place->all);
 }
 
@@ -297,7 +297,7 @@ void fsdp_after(void *arg, size_t unit, bool backward)
                 return;
         finish(f, &f->scatter);
         clear_place(f, f->scatter.place, unit_room(f, &u) * f->coll->ranks);
-        keep_error(f, move_parts(f, &u, f->sums, f->scatter.place, false));
+        note_error(f, move_parts(f, &u, f->sums, f->scatter.place, false));
         f->scatter.unit = unit;
         start(f, &f->scatter, scatter_unit);
         if (f->prefetch == FSDP_NOOP || !unit)

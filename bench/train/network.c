@@ -200,7 +200,7 @@ static size_t block_elements(const struct network *g)
 /* Where the place of a block's turn begins. */
 static size_t turn_at(const struct network *g, size_t unit)
 {
-        const bool copied = g->keep == NETWORK_KEEP_COPY;
+        const bool copied = g->stash == NETWORK_STASH_COPY;
         return copied && network_block_number(g, unit) % 2 ? block_elements(g) : 0;
 }
 
@@ -214,7 +214,7 @@ static size_t place_all(struct network *g)
         for (size_t u = g->from; u < g->end; u++) {
                 if (!is_block(g, u))
                         continue;
-                const size_t from = g->keep == NETWORK_KEEP_ALL ? at : first + turn_at(g, u);
+                const size_t from = g->stash == NETWORK_STASH_ALL ? at : first + turn_at(g, u);
                 size_t to = from;
                 place_block(g, &g->blocks[u - 1], &to);
                 g->place = to - from;
@@ -249,7 +249,7 @@ static size_t count_blocks(const struct network *g)
 }
 
 uint64_t network_bytes_activations(const struct model *m, size_t batch, size_t from, size_t end,
-                                   enum network_keep keep)
+                                   enum network_stash stash)
 {
         struct network g = {.model = *m, .from = from, .end = end};
         size_t all = 0, blocks = count_blocks(&g);
@@ -259,9 +259,9 @@ uint64_t network_bytes_activations(const struct model *m, size_t batch, size_t f
         network_set_batch(&g, batch);
         for (size_t u = from; u < end; u++)
                 (void)part(&g, &all, network_stream_elements(&g, u + 1));
-        if (keep == NETWORK_KEEP_INPUT || (keep == NETWORK_KEEP_COPY && blocks < 2))
+        if (stash == NETWORK_STASH_INPUT || (stash == NETWORK_STASH_COPY && blocks < 2))
                 blocks = blocks > 0;
-        else if (keep == NETWORK_KEEP_COPY)
+        else if (stash == NETWORK_STASH_COPY)
                 blocks = 2;
         return sizeof(float) * place_rest(&g, all + blocks * block_elements(&g));
 }
@@ -290,13 +290,15 @@ static size_t copied_bytes(const struct network *g)
 int network_init(struct network *g, const struct math_ops *ops, const struct model *m, size_t batch,
                  bool weights)
 {
-        return network_init_stage(g, ops, m, batch, 0, network_units(m), NETWORK_KEEP_ALL, weights);
+        return network_init_stage(g, ops, m, batch, 0, network_units(m), NETWORK_STASH_ALL,
+                                  weights);
 }
 
 int network_init_stage(struct network *g, const struct math_ops *ops, const struct model *m,
-                       size_t batch, size_t from, size_t end, enum network_keep keep, bool weights)
+                       size_t batch, size_t from, size_t end, enum network_stash stash,
+                       bool weights)
 {
-        *g = (struct network){.ops = ops, .model = *m, .from = from, .end = end, .keep = keep};
+        *g = (struct network){.ops = ops, .model = *m, .from = from, .end = end, .stash = stash};
         network_set_batch(g, batch);
         int err = list_tensors(g);
         if (err)
@@ -315,7 +317,7 @@ int network_init_stage(struct network *g, const struct math_ops *ops, const stru
                 err = ops->alloc(place_all(g) * sizeof(float), (void **)&g->activations);
         if (!err)
                 (void)place_all(g);
-        if (!err && keep == NETWORK_KEEP_COPY &&
+        if (!err && stash == NETWORK_STASH_COPY &&
             !(g->copies = (float *)dev_buffer(copied_bytes(g))))
                 err = -ENOMEM;
         return err;

@@ -35,14 +35,14 @@ struct network_block {
 
 /* What a block keeps of its forward pass for the backward: all; what came in, from which it is
  * computed anew; or what came in, and a copy of the rest in the host's memory. */
-enum network_keep { NETWORK_KEEP_ALL, NETWORK_KEEP_INPUT, NETWORK_KEEP_COPY };
+enum network_stash { NETWORK_STASH_ALL, NETWORK_STASH_INPUT, NETWORK_STASH_COPY };
 
 struct network {
         const struct math_ops *ops;
         struct model model;
         size_t batch, rows; /* samples of a pass, and tokens or patches of them, with classes */
         size_t from, end;   /* the units that it has */
-        enum network_keep keep;
+        enum network_stash stash;
         bool half;   /* products are of halves; */
         float grows; /* gradients times that, a power of two, where they become halves */
         struct network_tensor *tensors;
@@ -93,7 +93,8 @@ int network_init(struct network *g, const struct math_ops *ops, const struct mod
  * those of its units have memory. Where it does not begin with the embedding, its passes want
  * *network_stream(g, from) set. */
 int network_init_stage(struct network *g, const struct math_ops *ops, const struct model *m,
-                       size_t batch, size_t from, size_t end, enum network_keep keep, bool weights);
+                       size_t batch, size_t from, size_t end, enum network_stash stash,
+                       bool weights);
 void network_release(struct network *g);
 /* Whether it sees images, and how many answers a pass has: a row of logits each. */
 bool network_sees(const struct network *g);
@@ -123,7 +124,7 @@ size_t network_stream_elements(const struct network *g, size_t u);
 #define NETWORK_BYTES_MAX 1e15
 uint64_t network_bytes_state(const struct model *m);
 uint64_t network_bytes_activations(const struct model *m, size_t batch, size_t from, size_t end,
-                                   enum network_keep keep);
+                                   enum network_stash stash);
 /* The number of a block's unit among those of the stage. */
 size_t network_block_number(const struct network *g, size_t unit);
 /* And those of copies in the host's memory. */

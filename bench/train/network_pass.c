@@ -241,7 +241,7 @@ static void block_forward(const struct network *g, const struct network_pass *p,
 
 /* --- copies of what blocks keep --- */
 
-static void keep_error(struct network *g, int err)
+static void note_error(struct network *g, int err)
 {
         g->err = g->err ? g->err : err;
 }
@@ -258,7 +258,7 @@ static void move_copy(struct network *g, size_t unit, bool back)
         float *copy = g->copies + number * g->place, *place = g->shared + number % 2 * g->place;
         struct network_turn *t = turn_of(g, unit);
 
-        keep_error(g, g->ops->copy_apart(back ? place : copy, back ? copy : place,
+        note_error(g, g->ops->copy_apart(back ? place : copy, back ? copy : place,
                                          g->place * sizeof *place, t->used, &t->moved));
 }
 
@@ -268,10 +268,10 @@ static void forward_in_turn(struct network *g, const struct network_pass *p, siz
 {
         struct network_turn *t = turn_of(g, unit);
 
-        keep_error(g, g->ops->follow(t->moved));
+        note_error(g, g->ops->follow(t->moved));
         t->unit = unit;
         block_forward(g, p, (unsigned)unit - 1, out);
-        keep_error(g, g->ops->mark(&t->used));
+        note_error(g, g->ops->mark(&t->used));
         move_copy(g, unit, false);
 }
 
@@ -290,7 +290,7 @@ static void bring_back(struct network *g, size_t unit)
 static void await_copy(struct network *g, size_t unit)
 {
         bring_back(g, unit);
-        keep_error(g, g->ops->follow(turn_of(g, unit)->moved));
+        note_error(g, g->ops->follow(turn_of(g, unit)->moved));
         if (unit > 1 && unit > g->from)
                 bring_back(g, unit - 1);
 }
@@ -379,7 +379,7 @@ static void unit_forward(struct network *g, const struct network_pass *p, size_t
                               g->model.block, g->model.hidden);
                 drop_stream(g, p, SITE_EMBEDDING, out);
         } else if (unit <= layers) {
-                if (g->keep == NETWORK_KEEP_COPY)
+                if (g->stash == NETWORK_STASH_COPY)
                         forward_in_turn(g, p, unit, out);
                 else
                         block_forward(g, p, (unsigned)unit - 1, out);
@@ -459,14 +459,14 @@ static void unit_backward(struct network *g, const struct network_pass *p, size_
                 g->ops->norm_back(&n, g->last, g->scratch.d1, dx, grad(g, last_norm(g)),
                                   grad(g, last_norm(g) + 1));
         } else if (unit) {
-                if (g->keep == NETWORK_KEEP_COPY)
+                if (g->stash == NETWORK_STASH_COPY)
                         await_copy(g, unit);
-                if (g->keep == NETWORK_KEEP_INPUT)
+                if (g->stash == NETWORK_STASH_INPUT)
                         block_forward(g, p, (unsigned)unit - 1, *network_stream(g, unit + 1));
                 network_back(g, p, (unsigned)unit - 1);
                 attention_back(g, p, (unsigned)unit - 1);
-                if (g->keep == NETWORK_KEEP_COPY)
-                        keep_error(g, g->ops->mark(&turn_of(g, unit)->used));
+                if (g->stash == NETWORK_STASH_COPY)
+                        note_error(g, g->ops->mark(&turn_of(g, unit)->used));
         } else if (network_sees(g)) {
                 see_back(g, p, dx);
         } else {

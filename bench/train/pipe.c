@@ -75,8 +75,8 @@ uint64_t pipe_bytes(const struct model *m, const struct pipe_shape *s)
 
         for (unsigned i = 0; i < n; from = end[i++])
                 bytes += (double)network_bytes_activations(m, chunk_samples(s), from, end[i],
-                                                           s->keep) +
-                         (s->keep == NETWORK_KEEP_COPY
+                                                           s->stash) +
+                         (s->stash == NETWORK_STASH_COPY
                                   ? (double)network_bytes_copies(m, chunk_samples(s), from, end[i])
                                   : 0) +
                          (i ? in_bytes(m, s) : 0);
@@ -103,7 +103,7 @@ static float *place_in(const struct pipe_stage *s, unsigned chunk)
         return s->in + chunk * chunk_samples(&s->pipe->shape) * m->block * m->hidden;
 }
 
-static void keep_error(struct pipe_stage *s, int err)
+static void note_error(struct pipe_stage *s, int err)
 {
         if (!s->err)
                 s->err = err;
@@ -157,8 +157,8 @@ static void stage_forward(struct pipe_stage *s)
                 if (next)
                         ops->copy(place_in(next, i), *network_stream(&s->net, s->net.end),
                                   network_stream_elements(&s->net, s->net.end));
-                keep_error(s, ops->wait());
-                keep_error(s, s->net.err);
+                note_error(s, ops->wait());
+                note_error(s, s->net.err);
                 note(s, TRACE_CHUNK_FORWARD, begin, i);
                 if (next)
                         sem_post(&next->came);
@@ -190,8 +190,8 @@ static void stage_backward(struct pipe_stage *s)
                 if (s->net.from)
                         ops->copy(place_in(s, i), network_gradient(&s->net, s->net.from),
                                   network_stream_elements(&s->net, s->net.from));
-                keep_error(s, ops->wait());
-                keep_error(s, s->net.err);
+                note_error(s, ops->wait());
+                note_error(s, s->net.err);
                 note(s, TRACE_CHUNK_BACKWARD, begin, i);
                 if (s->net.from)
                         sem_post(&s->due);
@@ -263,7 +263,7 @@ static int init_stage(struct pipe *p, unsigned number, const struct math_ops *op
         sem_init(&s->go, 0, 0);
         sem_init(&s->done, 0, 0);
         int err = network_init_stage(&s->net, ops, m, chunk_samples(&p->shape), from, end,
-                                     p->shape.keep, weights);
+                                     p->shape.stash, weights);
         if (err || !number)
                 return err;
         err = ops->alloc((size_t)in_bytes(m, &p->shape), (void **)&s->in);

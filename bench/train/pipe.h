@@ -19,7 +19,7 @@ struct pipe_shape {
         size_t batch;             /* samples of a step */
         unsigned stages, chunks;  /* 1 or more; micro-batches that are asked for */
         unsigned device, devices; /* of the first stage, and how many they are dealt to */
-        enum network_keep keep;
+        enum network_stash stash;
 };
 
 /* Called in the thread of the last stage when the logits of samples [first, first + g->batch) of

@@ -18,7 +18,7 @@
 static struct pipe_shape shape_of(const struct train_setup *s)
 {
         return (struct pipe_shape){.batch = s->batch,
-                                   .keep = s->keep,
+                                   .stash = s->stash,
                                    .device = s->device,
                                    .devices = s->devices ? s->devices : 1,
                                    .stages = s->stages ? s->stages : 1,
@@ -32,10 +32,10 @@ const char *trainer_mode(const struct train_setup *s)
 
 const char *trainer_activation(const struct train_setup *s)
 {
-        static const char *const words[] = {[NETWORK_KEEP_ALL] = "noop",
-                                            [NETWORK_KEEP_INPUT] = "checkpoint",
-                                            [NETWORK_KEEP_COPY] = "offload"};
-        return words[s->keep];
+        static const char *const words[] = {[NETWORK_STASH_ALL] = "noop",
+                                            [NETWORK_STASH_INPUT] = "checkpoint",
+                                            [NETWORK_STASH_COPY] = "offload"};
+        return words[s->stash];
 }
 
 uint64_t trainer_pass_bytes(const struct train_setup *s)
@@ -49,7 +49,7 @@ uint64_t trainer_copy_bytes(const struct train_setup *s)
         const struct pipe_shape shape = shape_of(s);
         size_t first;
 
-        return s->keep == NETWORK_KEEP_COPY
+        return s->stash == NETWORK_STASH_COPY
                        ? network_bytes_copies(&s->model, pipe_samples(&shape, 0, &first), 0,
                                               network_units(&s->model))
                        : 0;

@@ -18,7 +18,7 @@ struct train_setup {
         size_t batch;             /* samples of a rank */
         unsigned stages, chunks;  /* of its pipeline, and micro-batches; 0: it has none */
         unsigned device, devices; /* of the rank: the first, and how many; 0: one */
-        enum network_keep keep;   /* what its blocks keep */
+        enum network_stash stash; /* what its blocks keep */
         uint64_t seed;
         float dropout;
         bool sharded;                /* FSDP; else each rank has the whole model */

@@ -546,7 +546,7 @@ START_TEST(the_bytes_of_no_shape_overflow)
                                    .vocab = 16777216,
                                    .block = 16777216};
         ck_assert_double_eq(
-                (double)network_bytes_activations(&vast, 1000000, 0, 5, NETWORK_KEEP_ALL),
+                (double)network_bytes_activations(&vast, 1000000, 0, 5, NETWORK_STASH_ALL),
                 NETWORK_BYTES_MAX);
         ck_assert_double_eq((double)network_bytes_state(&vast), NETWORK_BYTES_MAX);
 }

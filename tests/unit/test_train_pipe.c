@@ -106,7 +106,7 @@ static void learns_the_same(unsigned stages, unsigned chunks, bool again, bool e
         struct trainer a, b;
         struct train_step x, y;
 
-        piped.keep = again ? NETWORK_KEEP_INPUT : NETWORK_KEEP_ALL;
+        piped.stash = again ? NETWORK_STASH_INPUT : NETWORK_STASH_ALL;
         plain.entropy = piped.entropy = entropy;
         plain.lr = piped.lr = entropy ? 0.05 : 1e-4;
         ck_assert_int_eq(trainer_init(&a, &plain, &alone), 0);
@@ -134,8 +134,8 @@ END_TEST
 
 START_TEST(blocks_that_are_computed_anew_or_come_from_copies_have_the_same_bits)
 {
-        static const enum network_keep keep[] = {NETWORK_KEEP_ALL, NETWORK_KEEP_INPUT,
-                                                 NETWORK_KEEP_COPY};
+        static const enum network_stash stash[] = {NETWORK_STASH_ALL, NETWORK_STASH_INPUT,
+                                                   NETWORK_STASH_COPY};
 
         for (unsigned stages = 0; stages <= 3; stages += 3) {
                 struct train_setup s = setup_of(stages, stages);
@@ -143,7 +143,7 @@ START_TEST(blocks_that_are_computed_anew_or_come_from_copies_have_the_same_bits)
                 struct train_step step;
 
                 for (int i = 0; i < 3; i++) {
-                        s.keep = keep[i];
+                        s.stash = stash[i];
                         ck_assert_int_eq(trainer_init(&t[i], &s, &alone), 0);
                         for (int k = 0; k < 2; k++)
                                 ck_assert_int_eq(trainer_step(&t[i], &step), 0);
@@ -168,7 +168,7 @@ START_TEST(a_copy_that_does_not_come_back_ends_the_step)
         struct trainer t;
         struct train_step step;
 
-        s.keep = NETWORK_KEEP_COPY;
+        s.stash = NETWORK_STASH_COPY;
         ck_assert_int_eq(trainer_init(&t, &s, &alone), 0);
         counted.copy_apart = fail_to_bring_back;
         atomic_store(&fails, true);
@@ -213,7 +213,7 @@ START_TEST(a_pipeline_takes_no_more_memory_than_is_planned)
                 struct trainer t;
 
                 s.adamw = stages > 2;
-                s.keep = stages % 2 ? NETWORK_KEEP_INPUT : NETWORK_KEEP_COPY;
+                s.stash = stages % 2 ? NETWORK_STASH_INPUT : NETWORK_STASH_COPY;
                 allocated = 0;
                 ck_assert_int_eq(trainer_init(&t, &s, &alone), 0);
                 const size_t tokens = 2 * sizeof(int32_t) * SAMPLES * tiny.block;

@@ -177,7 +177,7 @@ static void teardown(void)
 /* Saves to the stand-in from here on, as many as are planned. */
 static void begin(struct train_saves *s, const struct run *r, struct trainer *t, size_t planned)
 {
-        const struct train_how how = {.stage.keeps = true};
+        const struct train_how how = {.stage.cached = true};
         struct train_source from = {.get = train_state_get, .arg = t};
 
         ck_assert_int_eq(train_state_list(&from.shard, t, 1, &alone, TRAIN_SHARE_ALL), 0);

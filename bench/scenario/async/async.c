@@ -207,7 +207,7 @@ static int begin_saves(struct async_job *j)
         const struct train_how how = {.sync = waits,
                                       .each = true,
                                       .stage = {.pins = k->staging != STAGING_PAGEABLE,
-                                                .keeps = k->staging == STAGING_CACHED,
+                                                .cached = k->staging == STAGING_CACHED,
                                                 .shared = k->async_writer == WRITER_PROCESS}};
         struct train_source from;
         int err = async_state_source(&j->state, &from);

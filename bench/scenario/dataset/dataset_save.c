@@ -102,7 +102,7 @@ static int make_payload(struct saver *s, bool held)
 static int make_copy(struct saver *s, const struct learner *l)
 {
         struct train_source from = {.get = train_state_get, .arg = (void *)(uintptr_t)&l->trainer};
-        const struct stage_kind kind = {.keeps = true};
+        const struct stage_kind kind = {.cached = true};
         int err =
                 train_state_list(&from.shard, &l->trainer, 1, l->trainer.coll, TRAIN_SHARE_WEIGHTS);
 

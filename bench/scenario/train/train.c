@@ -360,7 +360,7 @@ static int begin_saves(struct train_job *j)
         const struct keys *k = j->k;
         const bool dealt = k->format == FORMAT_DCP;
         const struct train_how how = {.sync = k->train_save == TRAIN_SAVE_SYNC,
-                                      .stage.keeps = true,
+                                      .stage.cached = true,
                                       .stage.pins = dev_get() != NULL};
         struct train_source from = {.get = train_state_get, .arg = j->replicas.v};
         int err = 0;

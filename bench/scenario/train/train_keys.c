@@ -121,9 +121,9 @@ int train_setup(const struct keys *k, struct train_setup *out, char *why, size_t
                 .seed = k->seed,
                 .devices = (unsigned)k->train_devices,
                 .sharded = k->train_mode == MODE_FSDP,
-                .keep = k->activation == ACTIVATION_CHECKPOINT ? NETWORK_KEEP_INPUT
-                        : k->activation == ACTIVATION_OFFLOAD  ? NETWORK_KEEP_COPY
-                                                               : NETWORK_KEEP_ALL,
+                .stash = k->activation == ACTIVATION_CHECKPOINT ? NETWORK_STASH_INPUT
+                         : k->activation == ACTIVATION_OFFLOAD  ? NETWORK_STASH_COPY
+                                                                : NETWORK_STASH_ALL,
                 .prefetch = k->prefetch == PREFETCH_PREHOOK    ? FSDP_PREHOOK
                             : k->prefetch == PREFETCH_POSTHOOK ? FSDP_POSTHOOK
                                                                : FSDP_NOOP,

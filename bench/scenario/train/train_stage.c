@@ -66,7 +66,7 @@ int stage_take(struct stage *s)
 
 void stage_give(struct stage *s)
 {
-        if (!s->kind.keeps)
+        if (!s->kind.cached)
                 stage_release(s);
 }
 

@@ -8,7 +8,7 @@
 
 struct stage_kind {
         bool pins;   /* it is locked, and registered with a device */
-        bool keeps;  /* it stays for the next save */
+        bool cached; /* it stays for the next save */
         bool shared; /* a process that is given `fd` may map it */
 };
 

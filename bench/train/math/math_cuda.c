@@ -67,7 +67,7 @@ static int failed(const char *call, cudaError_t e)
         return e == cudaErrorMemoryAllocation ? -ENOMEM : dev_fail(call, cudaGetErrorString(e));
 }
 
-static void keep_locked(struct gpu *g, int err) REQUIRES(&g->mtx)
+static void note_error_locked(struct gpu *g, int err) REQUIRES(&g->mtx)
 {
         if (!g->err)
                 g->err = err;
@@ -76,14 +76,14 @@ static void keep_locked(struct gpu *g, int err) REQUIRES(&g->mtx)
 /* Every call says which device it means: its thread may be a new one. */
 static cudaStream_t queue_locked(struct gpu *g) REQUIRES(&g->mtx)
 {
-        keep_locked(g, failed("cudaSetDevice", cudaSetDevice(g->device)));
+        note_error_locked(g, failed("cudaSetDevice", cudaSetDevice(g->device)));
         return g->stream;
 }
 
 /* Behind a launch. */
 static void launched_locked(struct gpu *g) REQUIRES(&g->mtx)
 {
-        keep_locked(g, failed("a kernel", cudaGetLastError()));
+        note_error_locked(g, failed("a kernel", cudaGetLastError()));
 }
 
 /* Threads that wait for one behind the rank's first sleep, as they do for that one. */
@@ -226,7 +226,7 @@ static void *room_locked(struct gpu *g, struct scratch *s, size_t n) REQUIRES(&g
         *s = (struct scratch){0};
         int err = take_locked(g, n, &s->p);
         s->n = err ? 0 : n;
-        keep_locked(g, err);
+        note_error_locked(g, err);
         return err ? NULL : s->p;
 }
 
@@ -241,8 +241,8 @@ static int cuda_alloc(size_t n, void **out)
         h->n = n ? n : 1;
         int err = take_locked(g, h->n, &h->p);
         if (!err) {
-                keep_locked(g, failed("cudaMemsetAsync",
-                                      cudaMemsetAsync(h->p, 0, h->n, queue_locked(g))));
+                note_error_locked(g, failed("cudaMemsetAsync",
+                                            cudaMemsetAsync(h->p, 0, h->n, queue_locked(g))));
                 h->next = g->held;
                 g->held = h;
                 *out = h->p;
@@ -267,7 +267,7 @@ static bool release_from(struct gpu *g, const void *p)
                 }
         if (h) {
                 g->taken -= h->n;
-                keep_locked(g, failed("cudaFree", cudaFree(h->p)));
+                note_error_locked(g, failed("cudaFree", cudaFree(h->p)));
         }
         mutex_unlock(&g->mtx);
         free(h);
@@ -465,7 +465,7 @@ static int cuda_wait(void)
         mutex_unlock(&g->mtx);
         int err = end_of_queue(g);
         mutex_lock(&g->mtx);
-        keep_locked(g, err);
+        note_error_locked(g, err);
         err = g->err;
         mutex_unlock(&g->mtx);
         return err;
@@ -476,8 +476,8 @@ static void cuda_zero(float *x, size_t n)
         struct gpu *g = this_gpu();
 
         mutex_lock(&g->mtx);
-        keep_locked(g, failed("cudaMemsetAsync",
-                              cudaMemsetAsync(x, 0, n * sizeof *x, queue_locked(g))));
+        note_error_locked(g, failed("cudaMemsetAsync",
+                                    cudaMemsetAsync(x, 0, n * sizeof *x, queue_locked(g))));
         mutex_unlock(&g->mtx);
 }
 
@@ -487,9 +487,9 @@ static void cuda_copy(float *to, const float *from, size_t n)
         struct gpu *g = this_gpu();
 
         mutex_lock(&g->mtx);
-        keep_locked(g,
-                    failed("cudaMemcpyAsync", cudaMemcpyAsync(to, from, n * sizeof *to,
-                                                              cudaMemcpyDefault, queue_locked(g))));
+        note_error_locked(
+                g, failed("cudaMemcpyAsync", cudaMemcpyAsync(to, from, n * sizeof *to,
+                                                             cudaMemcpyDefault, queue_locked(g))));
         mutex_unlock(&g->mtx);
 }
 
@@ -550,11 +550,11 @@ static void product_locked(struct gpu *g, const struct product *p, const float *
         if (!from_a || !from_b)
                 return;
         if (n == 1) {
-                keep_locked(g, cublas_product(g->cublas, p, from_a, from_b, c));
+                note_error_locked(g, cublas_product(g->cublas, p, from_a, from_b, c));
                 return;
         }
         if (p->half && !cublas_lies_well(p, from_a, from_b, c)) {
-                keep_locked(g, products_in_runs(g, p, from_a, from_b, c));
+                note_error_locked(g, products_in_runs(g, p, from_a, from_b, c));
                 return;
         }
         const struct kernels_run run[3] = {{from_a, p->outer.a, p->inner.a, bytes},
@@ -564,8 +564,8 @@ static void product_locked(struct gpu *g, const struct product *p, const float *
         if (!places)
                 return;
         kernels_places(g->stream, run, outer, inner, places);
-        keep_locked(g, cublas_products(g->cublas, p, n, places, places + n,
-                                       (float *const *)(places + 2 * n)));
+        note_error_locked(g, cublas_products(g->cublas, p, n, places, places + n,
+                                             (float *const *)(places + 2 * n)));
 }
 
 static void cuda_product(const struct product *p, const float *a, const float *b, float *c)
