@@ -22,7 +22,7 @@ opens "no shell reads its command"
 check "nothing else than the program is run" test ! -e "$tmp/made"
 config "'$tmp/pro gram'"
 program "echo '$keys, \"Expiration\": \"2020-01-01T00:00:00Z\"}'"
-refused "keys that have expired are no answer" 'credentials that have expired'
+refused "keys that have expired are no answer" 'credentials from profile have expired: renew'
 program "echo '$keys, \"Expiration\": \"tomorrow\"}'"
 refused "keys whose end is no time are no answer" 'Expiration is no time'
 program "echo '<html>topsecret</html>'"

@@ -56,7 +56,7 @@ cached corp topsecret-wrong 2099-01-01T00:00:00Z
 refused "a login that is refused is told" 'answers 401.*run aws sso login' "$(sso)" AWS_PROFILE=new
 cached corp topsecret-sso 2099-01-01T00:00:00Z
 identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"expired\"}}"
-refused "keys that have expired are no answer" 'credentials that have expired' "$(sso)" AWS_PROFILE=new
+refused "keys that have expired are no answer" 'credentials from profile have expired: renew' "$(sso)" AWS_PROFILE=new
 identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"garbage\"}}"
 refused "a page is no answer" 'no JSON' "$(sso)" AWS_PROFILE=new
 identity "{\"issue\": {\"only\": true}, $demands, \"delay\": \"2s\"}}"
