@@ -3,7 +3,7 @@
 # truncate.sh: a file is cut to nothing, by name or while it is open.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 34
+plan 38
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -35,6 +35,13 @@ fdo_ends "ok ok ok ok ok ok" "ftruncate() below the size of a part succeeds"
 head -c 3000000 "$tmp/data" >"$tmp/want"
 same "ftruncate() below the size of a part publishes what is left" "$tmp/want" cut
 check "ftruncate() below the size of a part publishes nothing else" wait_for 10 no_upload
+
+# S3 copies no range of an object of 5 MiB and less.
+for size in 4194304 5242880; do
+	head -c $size "$tmp/data" | store_put small
+	expect_eq ok "$(fdo truncate 3000000 "$mnt/small")" "a file of $size bytes is cut"
+	same "a file of $size bytes that was cut has its first bytes" "$tmp/want" small
+done
 
 expect_eq "ok ok ok" "$(fdo open wt "$mnt/big" ftruncate 0 close)" "ftruncate() of an empty file succeeds"
 expect_eq 0 "$(objects size big)" "ftruncate() of an empty file publishes an empty file"

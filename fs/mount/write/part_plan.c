@@ -131,6 +131,14 @@ static int add_piece(struct plan *p, bool copy, uint64_t off, uint64_t len)
         return push(p, (struct plan_step){.copy = copy, .off = off, .len = len});
 }
 
+/* Of a version that is no larger than the smallest part, S3 copies no range ("only if the source
+ * object is greater than 5 MB", UploadPartCopy), but a part may be all of it. */
+static bool copies_ranges(const struct plan_in *in)
+{
+        return in->copies &&
+               (in->base_size > STORE_PART_SIZE_MIN || in->base == STORE_PART_SIZE_MIN);
+}
+
 /* Bytes [from, to), none of which was written. Copies have `least` bytes. */
 static int add_clean(const struct plan_in *in, struct plan *p, uint64_t from, uint64_t to,
                      uint64_t least)
@@ -138,8 +146,8 @@ static int add_clean(const struct plan_in *in, struct plan *p, uint64_t from, ui
         uint64_t good = in->base < to ? in->base : to;
         if (good < from)
                 good = from;
-        bool can = in->copies ? good - from >= least || good == in->size
-                              : in->whole_copies && !from && good == in->base_size && good;
+        bool can = copies_ranges(in) ? good - from >= least || good == in->size
+                                     : in->whole_copies && !from && good == in->base_size && good;
         int err = add_piece(p, can, from, good - from);
         return err ? err : add_piece(p, false, good, to - good);
 }
@@ -459,6 +467,7 @@ static uint64_t lacking(const struct plan_in *in, uint64_t from, uint64_t to)
         all.base = to = to < in->base ? to : in->base;
         all.size = UINT64_MAX;
         all.copies = true;
+        all.base_size = UINT64_MAX;
         if (from < to && !add_gap(&all, &gap, from, to, 1))
                 for (size_t i = 0; i < gap.n; i++)
                         n += gap.v[i].copy ? gap.v[i].len : 0;
