@@ -356,58 +356,59 @@ static int sum_there(struct coll *c, float *mem, size_t n, void *behind, int *ow
 }
 
 enum { SUMMED_THERE = 4, BESIDE_ANOTHER = 11 }; /* the first */
-static const struct model gpt = SMALL_GPT(2, 3, 48, 96, 20), vit = SMALL_VIT(1, 2, 16, 10);
-/* two places for what its blocks keep are too few */
-static const struct model deep = SMALL_GPT(4, 2, 16, 40, 8);
+#define GPT SMALL_GPT(2, 3, 48, 96, 20)
+#define VIT SMALL_VIT(1, 2, 16, 10)
+/* two places for what its blocks stash are too few */
+#define DEEP SMALL_GPT(4, 2, 16, 40, 8)
 /* its head is more than the first bucket */
-static const struct model wide = SMALL_GPT(1, 3, 96, 3000, 4);
+#define WIDE SMALL_GPT(1, 3, 96, 3000, 4)
 static const struct {
         const char *name;
         struct train_setup s;
 } models[] = {
         {"ddp beside another rank, summed on the device",
-         {.model = wide, .entropy = true, .lr = 5}},
+         {.model = WIDE, .entropy = true, .lr = 5}},
         {"ddp on two devices beside another rank, summed on the first",
-         {.model = gpt, .entropy = true, .devices = 2}},
+         {.model = GPT, .entropy = true, .devices = 2}},
         {"fsdp beside another rank, gathered on the device",
-         {.model = gpt, .entropy = true, .sharded = true, .prefetch = FSDP_POSTHOOK}},
+         {.model = GPT, .entropy = true, .sharded = true, .prefetch = FSDP_POSTHOOK}},
         {"fsdp on two devices beside another rank, gathered on the first",
-         {.model = gpt, .entropy = true, .sharded = true, .devices = 2}},
-        {"ddp beside another rank", {.model = wide, .entropy = true, .lr = 5}},
-        {"pdp beside another rank", {.model = gpt, .entropy = true, .stages = 2, .chunks = 2}},
+         {.model = GPT, .entropy = true, .sharded = true, .devices = 2}},
+        {"ddp beside another rank", {.model = WIDE, .entropy = true, .lr = 5}},
+        {"pdp beside another rank", {.model = GPT, .entropy = true, .stages = 2, .chunks = 2}},
         {"pdp on two devices beside another rank",
-         {.model = gpt, .entropy = true, .stages = 2, .chunks = 2, .devices = 2}},
+         {.model = GPT, .entropy = true, .stages = 2, .chunks = 2, .devices = 2}},
         {"pdp on two devices, averaged behind the passes",
-         {.model = gpt, .entropy = true, .stages = 2, .chunks = 2, .devices = 2, .apart = true}},
-        {"fsdp beside another rank", {.model = gpt, .entropy = true, .sharded = true}},
+         {.model = GPT, .entropy = true, .stages = 2, .chunks = 2, .devices = 2, .apart = true}},
+        {"fsdp beside another rank", {.model = GPT, .entropy = true, .sharded = true}},
         {"fsdp beside another rank, units gathered early",
-         {.model = gpt, .entropy = true, .sharded = true, .prefetch = FSDP_PREHOOK}},
+         {.model = GPT, .entropy = true, .sharded = true, .prefetch = FSDP_PREHOOK}},
         {"fsdp beside another rank, units gathered late",
-         {.model = gpt, .entropy = true, .sharded = true, .prefetch = FSDP_POSTHOOK}},
-        {"ddp", {.model = gpt, .entropy = true}},
-        {"ddp, the sum of the logits", {.model = gpt}},
-        {"ddp, with AdamW", {.model = gpt, .entropy = true, .adamw = true}},
+         {.model = GPT, .entropy = true, .sharded = true, .prefetch = FSDP_POSTHOOK}},
+        {"ddp", {.model = GPT, .entropy = true}},
+        {"ddp, the sum of the logits", {.model = GPT}},
+        {"ddp, with AdamW", {.model = GPT, .entropy = true, .adamw = true}},
         {"ddp, blocks computed anew",
-         {.model = gpt, .entropy = true, .stash = NETWORK_STASH_INPUT}},
+         {.model = GPT, .entropy = true, .stash = NETWORK_STASH_INPUT}},
         {"ddp, blocks copied to the host",
-         {.model = gpt, .entropy = true, .stash = NETWORK_STASH_COPY}},
+         {.model = GPT, .entropy = true, .stash = NETWORK_STASH_COPY}},
         {"ddp, four blocks copied to the host",
-         {.model = deep, .entropy = true, .stash = NETWORK_STASH_COPY}},
+         {.model = DEEP, .entropy = true, .stash = NETWORK_STASH_COPY}},
         {"ddp on two devices, four blocks copied to the host",
-         {.model = deep, .entropy = true, .stash = NETWORK_STASH_COPY, .devices = 2}},
-        {"fsdp", {.model = gpt, .entropy = true, .sharded = true}},
-        {"pdp", {.model = gpt, .entropy = true, .stages = 2, .chunks = 2}},
-        {"ddp on two devices", {.model = gpt, .entropy = true, .devices = 2}},
+         {.model = DEEP, .entropy = true, .stash = NETWORK_STASH_COPY, .devices = 2}},
+        {"fsdp", {.model = GPT, .entropy = true, .sharded = true}},
+        {"pdp", {.model = GPT, .entropy = true, .stages = 2, .chunks = 2}},
+        {"ddp on two devices", {.model = GPT, .entropy = true, .devices = 2}},
         {"ddp on two devices, with AdamW",
-         {.model = gpt, .entropy = true, .adamw = true, .devices = 2}},
-        {"fsdp on two devices", {.model = gpt, .entropy = true, .sharded = true, .devices = 2}},
+         {.model = GPT, .entropy = true, .adamw = true, .devices = 2}},
+        {"fsdp on two devices", {.model = GPT, .entropy = true, .sharded = true, .devices = 2}},
         {"fsdp on two devices, units gathered early",
-         {.model = gpt, .entropy = true, .sharded = true, .prefetch = FSDP_PREHOOK, .devices = 2}},
+         {.model = GPT, .entropy = true, .sharded = true, .prefetch = FSDP_PREHOOK, .devices = 2}},
         {"pdp on two devices",
-         {.model = gpt, .entropy = true, .stages = 3, .chunks = 2, .devices = 2}},
-        {"a vision transformer", {.model = vit, .entropy = true}},
-        {"ddp, in halves", {.model = gpt, .entropy = true, .half = true}},
-        {"a vision transformer, in halves", {.model = vit, .entropy = true, .half = true}},
+         {.model = GPT, .entropy = true, .stages = 3, .chunks = 2, .devices = 2}},
+        {"a vision transformer", {.model = VIT, .entropy = true}},
+        {"ddp, in halves", {.model = GPT, .entropy = true, .half = true}},
+        {"a vision transformer, in halves", {.model = VIT, .entropy = true, .half = true}},
 };
 
 static void compare_models(void)
