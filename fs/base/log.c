@@ -33,7 +33,7 @@ static struct {
         bool stream; /* of syslog */
         bool json;
         enum log_level level;
-        struct log_line recent[LOG_RECENT]; /* a ring; `nrecent` lines were ever put there */
+        struct log_entry recent[LOG_RECENT]; /* a ring; `nrecent` lines were ever put there */
         size_t nrecent;
         unsigned left_out; /* lines, since a pipe took none */
 } logger = {
@@ -140,7 +140,7 @@ enum log_level log_level(void)
         return __atomic_load_n(&logger.level, __ATOMIC_RELAXED);
 }
 
-size_t log_last(struct log_line out[LOG_RECENT])
+size_t log_last(struct log_entry out[LOG_RECENT])
 {
         mutex_lock(&logger.mtx);
         size_t n = logger.nrecent < LOG_RECENT ? logger.nrecent : LOG_RECENT;
@@ -150,7 +150,7 @@ size_t log_last(struct log_line out[LOG_RECENT])
         return n;
 }
 
-/* Whether the site may write now; sets *kept_back when a silent window ended. */
+/* Whether the site may write now; sets *suppressed when a silent window ended. */
 static bool site_may_write_locked(struct log_site *site, int *suppressed)
 {
         struct timespec now;
@@ -171,7 +171,7 @@ static bool site_may_write_locked(struct log_site *site, int *suppressed)
 
 static void remember_locked(enum log_level level, const char *text)
 {
-        struct log_line *k = &logger.recent[logger.nrecent++ % LOG_RECENT];
+        struct log_entry *k = &logger.recent[logger.nrecent++ % LOG_RECENT];
         struct timespec now;
 
         clock_gettime(CLOCK_REALTIME, &now);

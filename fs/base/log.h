@@ -38,12 +38,12 @@ enum log_level log_level(void);
 
 /* The warnings and errors that were written last, oldest first: how many. */
 enum { LOG_RECENT = 8, LOG_TEXT_MAX = 1024 };
-struct log_line {
+struct log_entry {
         int64_t time_ns;
         enum log_level level;
         char text[LOG_TEXT_MAX];
 };
-size_t log_last(struct log_line out[LOG_RECENT]);
+size_t log_last(struct log_entry out[LOG_RECENT]);
 
 /* What a line is about, for who filters lines: members of a JSON object, each where it is known.
  * The text names the file and the request, too; the remedy is put behind it. */

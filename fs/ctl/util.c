@@ -21,7 +21,7 @@
 bool ctl_last_words(char out[LOG_TEXT_MAX])
 {
         static int64_t told_ns;
-        struct log_line recent[LOG_RECENT];
+        struct log_entry recent[LOG_RECENT];
         size_t n = log_last(recent);
 
         *out = 0;

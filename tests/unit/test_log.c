@@ -198,7 +198,7 @@ END_TEST
 
 START_TEST(the_last_warnings_are_kept_in_order)
 {
-        struct log_line kept[LOG_RECENT];
+        struct log_entry kept[LOG_RECENT];
 
         log_info("no warning");
         for (int i = 0; i < 5; i++)

@@ -198,7 +198,7 @@ static void add_mount(const struct mount *m, bool ends, struct buf *out)
 
 static void add_last_lines(struct buf *out)
 {
-        CLEANUP(freep) struct log_line *recent = calloc(LOG_RECENT, sizeof *recent);
+        CLEANUP(freep) struct log_entry *recent = calloc(LOG_RECENT, sizeof *recent);
         size_t n = recent ? log_last(recent) : 0;
 
         for (size_t i = 0; i < n; i++) {
