@@ -387,7 +387,7 @@ int store_upload_part(struct store_upload *up, unsigned partno, const struct sto
 
 /* Makes bytes [off, off+len) of object `src`, of version src_match, part `partno`, of an upload
  * that was begun for it (-EINVAL: it was not; -ESTALE: the version is gone). S3 copies no range of
- * an object of STORE_PART_SIZE_MIN bytes and less, but all of one of that size. obj is NULL. */
+ * an object of STORE_PART_SIZE_MIN bytes and less. obj is NULL. */
 int store_upload_part_copy(struct store_upload *up, unsigned partno, const char *src,
                            const char *src_match, uint64_t off, uint64_t len, store_done_fn *done,
                            void *arg);

@@ -131,12 +131,11 @@ static int add_piece(struct plan *p, bool copy, uint64_t off, uint64_t len)
         return push(p, (struct plan_step){.copy = copy, .off = off, .len = len});
 }
 
-/* Of a version that is no larger than the smallest part, S3 copies no range ("only if the source
- * object is greater than 5 MB", UploadPartCopy), but a part may be all of it. */
+/* Of a version that is no larger than the smallest part, S3 copies no range: "You can copy a range
+ * only if the source object is greater than 5 MB" (API reference, UploadPartCopy). */
 static bool copies_ranges(const struct plan_in *in)
 {
-        return in->copies &&
-               (in->base_size > STORE_PART_SIZE_MIN || in->base == STORE_PART_SIZE_MIN);
+        return in->copies && in->base_size > STORE_PART_SIZE_MIN;
 }
 
 /* Bytes [from, to), none of which was written. Copies have `least` bytes. */

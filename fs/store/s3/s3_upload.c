@@ -158,19 +158,6 @@ int s3_part_parse(struct store_kind *k, struct op *op)
         return err ? err : upload_note_part(op->up, op->partno, op->obj.etag, &part);
 }
 
-/* op->stage of a copied part. */
-enum { PART_COPY_RANGE, PART_COPY_WHOLE };
-
-/* "You can copy a range only if the source object is greater than 5 MB", else the source "is not
- * supported as a byte-range copy source" (API reference, UploadPartCopy). A version that is named,
- * and too small for that, has the bytes that are wanted and no others. */
-static bool wants_whole(const struct op *op)
-{
-        return op->stage == PART_COPY_RANGE && op->src_match && !op->off &&
-               op->len == STORE_PART_SIZE_MIN && !strcmp(op->fault.code, "InvalidRequest") &&
-               strstr(op->fault.message, "byte-range");
-}
-
 int s3_part_copy_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_PUT, op->key);
@@ -182,8 +169,7 @@ int s3_part_copy_build(struct store_kind *k, struct op *op)
         if (err)
                 return err;
         snprintf(range, sizeof range, "bytes=%" PRIu64 "-%" PRIu64, op->off, op->off + op->len - 1);
-        if (op->stage == PART_COPY_RANGE)
-                s3_header(&m, "x-amz-copy-source-range", range);
+        s3_header(&m, "x-amz-copy-source-range", range);
         return s3_send(k, op, &m);
 }
 
@@ -195,13 +181,8 @@ int s3_part_copy_parse(struct store_kind *k, struct op *op)
         struct upload_part part = {.size = op->len};
         char etag[STORE_ETAG_MAX];
 
-        if (!s3_ok(op) || s3_is_error_body(op)) {
-                int refused = s3_fault(k, op);
-                if (!wants_whole(op))
-                        return refused;
-                op->stage = PART_COPY_WHOLE;
-                return OP_AGAIN;
-        }
+        if (!s3_ok(op) || s3_is_error_body(op))
+                return s3_fault(k, op);
         int err = s3_read(op, f, 3, NULL, NULL);
         s3_etag(f[0].text.p, etag);
         if (op->up->sum == S3_SUM_CRC64NVME)
