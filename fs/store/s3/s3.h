@@ -176,6 +176,8 @@ int s3_list_express_build(struct store_kind *k, struct op *op);
 int s3_list_express_parse(struct store_kind *k, struct op *op);
 
 /* s3_list.c */
+/* What asks for the unfinished uploads below op->prefix, behind op->marker. */
+void s3_uploads_query(struct s3_msg *m, const struct op *op);
 op_build_fn s3_check_build, s3_check_write_build, s3_list_build, s3_uploads_build,
         s3_delete_many_build;
 op_parse_fn s3_check_parse, s3_check_write_parse, s3_list_parse, s3_uploads_parse,

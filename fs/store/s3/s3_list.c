@@ -83,15 +83,21 @@ int s3_list_parse(struct store_kind *k, struct op *op)
 
 /* --- unfinished uploads --- */
 
+void s3_uploads_query(struct s3_msg *m, const struct op *op)
+{
+        s3_query(m, "uploads", "");
+        s3_query(m, "encoding-type", "url");
+        s3_query(m, "max-uploads", "1000");
+        s3_query(m, "prefix", op->prefix);
+        if (op->marker)
+                s3_query(m, "key-marker", op->marker);
+}
+
 int s3_uploads_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_GET, NULL);
-        s3_query(&m, "uploads", "");
-        s3_query(&m, "encoding-type", "url");
-        s3_query(&m, "max-uploads", "1000");
-        s3_query(&m, "prefix", op->prefix);
-        if (op->marker)
-                s3_query(&m, "key-marker", op->marker);
+
+        s3_uploads_query(&m, op);
         if (op->marker && *op->next) /* directory buckets have none */
                 s3_query(&m, "upload-id-marker", op->next);
         return s3_send(k, op, &m);

@@ -39,12 +39,7 @@ int s3_list_express_build(struct store_kind *k, struct op *op)
         const struct op_entry *e = next_unsure(op);
 
         if (op->stage == LIST_UPLOADS) {
-                s3_query(&m, "uploads", "");
-                s3_query(&m, "encoding-type", "url");
-                s3_query(&m, "max-uploads", "1000");
-                s3_query(&m, "prefix", op->prefix);
-                if (op->marker)
-                        s3_query(&m, "key-marker", op->marker);
+                s3_uploads_query(&m, op);
         } else if (e) {
                 s3_query(&m, "list-type", "2");
                 s3_query(&m, "max-keys", "1");
@@ -122,18 +117,30 @@ static int read_uploads(struct op *op)
         return err ? s3_unreadable(op, err) : more ? OP_AGAIN : 0;
 }
 
-static void read_probe(struct op *op)
+/* A page without objects may have others behind it. */
+static int read_probe(struct op *op)
 {
+        struct s3_field f[] = {{"ListBucketResult/Contents/Key", BUF_INIT},
+                               {"ListBucketResult/IsTruncated", BUF_INIT}};
         struct op_entry *e = next_unsure(op);
-        bool empty = !strstr(op->in.p, "<Contents>") && !strstr(op->in.p, "<IsTruncated>true");
+        int err = s3_read(op, f, 2, NULL, NULL);
+        bool empty = !f[0].text.len && strcmp(f[1].text.p, "true") != 0;
 
-        if (!e)
-                return;
+        s3_fields_release(f, 2);
+        if (err || !e)
+                return err ? s3_unreadable(op, err) : 0;
         e->unsure = false;
-        if (!empty)
-                return;
-        op->n--;
-        memmove(e, e + 1, (op->n - (size_t)(e - op->v)) * sizeof *e);
+        if (empty) {
+                op->n--;
+                memmove(e, e + 1, (op->n - (size_t)(e - op->v)) * sizeof *e);
+        }
+        return 0;
+}
+
+/* Whoever may not list uploads, or has a store that cannot, is told of all prefixes. */
+static bool is_refused(const struct op *op, int err)
+{
+        return op->stage == LIST_UPLOADS && (err == -EACCES || err == -EOPNOTSUPP);
 }
 
 int s3_list_express_parse(struct store_kind *k, struct op *op)
@@ -145,8 +152,8 @@ int s3_list_express_parse(struct store_kind *k, struct op *op)
         else if (op->stage == LIST_UPLOADS)
                 err = read_uploads(op);
         else
-                read_probe(op);
-        if (err > 0 || err == -ENOMEM)
+                err = read_probe(op);
+        if (err && !is_refused(op, err))
                 return err;
         if (!err && next_unsure(op)) {
                 op->stage = LIST_PROBE;
