@@ -145,20 +145,18 @@ static bool read_path(pid_t tid, const struct call *c, uint64_t from, char *to, 
         return whole;
 }
 
-bool caller_may_create(pid_t tid)
+bool caller_may_create(pid_t tid, struct call *c)
 {
-        struct call c;
         uint64_t path;
 
-        return tid > 0 && read_call(tid, &c) && open_flags(&c, &path) & O_CREAT;
+        return tid > 0 && read_call(tid, c) && open_flags(c, &path) & O_CREAT;
 }
 
-bool caller_creates(pid_t tid, const char *name)
+bool caller_creates(pid_t tid, const struct call *c, const char *name)
 {
         char path[PATH_MAX];
-        struct call c;
         uint64_t at;
 
-        return tid > 0 && read_call(tid, &c) && call_creates(&c, &at) &&
-               read_path(tid, &c, at, path, sizeof path) && path_makes(path, name);
+        return call_creates(c, &at) && read_path(tid, c, at, path, sizeof path) &&
+               path_makes(path, name);
 }

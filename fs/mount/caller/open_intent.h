@@ -8,20 +8,22 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Whether thread `tid` is in an open() that makes the file `name` anew, whether it is there or not
- * (O_CREAT with O_TRUNC, without O_EXCL). False when that cannot be read or is not certain: a
- * 32-bit program, openat2(), whose flags are in memory, io_uring. Reads the memory of the caller, a
- * page of which may be of this mount: another thread must take requests meanwhile. */
-bool caller_creates(pid_t tid, const char *name);
-/* Whether thread `tid` is in an open() with O_CREAT. False when that cannot be read, as above. */
-bool caller_may_create(pid_t tid);
-
-/* --- its steps, for tests --- */
-
+/* A system call that a thread is in. */
 struct call {
         long nr;
         uint64_t arg[3], sp, pc;
 };
+
+/* Whether thread `tid` is in an open() with O_CREAT, which is *c then. False when that cannot be
+ * read or is not certain: a 32-bit program, openat2(), whose flags are in memory, io_uring. */
+bool caller_may_create(pid_t tid, struct call *c);
+/* Whether that call makes the file `name` anew, whether it is there or not (O_CREAT with O_TRUNC,
+ * without O_EXCL). Reads the memory of the caller, a page of which may be of this mount: another
+ * thread must take requests meanwhile. */
+bool caller_creates(pid_t tid, const struct call *c, const char *name);
+
+/* --- its steps, for tests --- */
+
 /* Reads the line of /proc/TID/syscall: false when the thread is in no call. */
 bool call_read(const char *text, struct call *c);
 /* Whether the call makes a file anew, and where its path is. */

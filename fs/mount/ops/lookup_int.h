@@ -3,6 +3,7 @@
 #ifndef CKPTFS_MOUNT_LOOKUP_INT_H
 #define CKPTFS_MOUNT_LOOKUP_INT_H
 
+#include "mount/caller/open_intent.h"
 #include "mount/ops/op.h"
 
 struct lookup {
@@ -14,13 +15,14 @@ struct lookup {
         char *key;      /* of the object; with '/' behind it, of the directory */
         uint64_t place; /* of `parent`, when the key was made */
         bool asked_head, asked_list, asked_marker;
-        bool doubted;    /* that there is anything: to be asked first */
-        bool may_create; /* the caller makes it if it is not there, */
-        bool creates;    /* or whether it is or not */
-        bool was_dir;    /* when it was seen last */
-        bool marker;     /* there is one, or may be */
-        bool listed;     /* something lies below it */
-        int64_t begun;   /* when the store was asked first */
+        bool doubted;     /* that there is anything: to be asked first */
+        bool may_create;  /* the caller makes it if it is not there, */
+        bool creates;     /* or whether it is or not */
+        struct call call; /* in which, if it may */
+        bool was_dir;     /* when it was seen last */
+        bool marker;      /* there is one, or may be */
+        bool listed;      /* something lies below it */
+        int64_t begun;    /* when the store was asked first */
         bool again;
         bool sent_back;    /* who looks the name up was, see heir.h: the store is asked, */
         int64_t since;     /* after this, */

@@ -503,16 +503,16 @@ static bool lookup_local_locked(struct mount *m, struct node *n, bool sent_back,
         return true;
 }
 
-/* Whether the name is to be made and was not there a moment ago.
- * Whoever only looks is told what others have made since. */
+/* Whether the name is to be made and was not there a moment ago. Whoever only looks is told what
+ * others have made since. */
 static bool lookup_makes(struct lookup *l)
 {
         struct mount *m = l->m;
         struct node *dir = l->parent;
         int64_t since = tree_now_ns() - tree_ttl_ns(m->tree);
 
-        l->creates =
-                l->may_create && l->doubted && caller_creates(fuse_req_ctx(l->req)->pid, l->name);
+        l->creates = l->may_create && l->doubted &&
+                     caller_creates(fuse_req_ctx(l->req)->pid, &l->call, l->name);
         if (!l->creates)
                 return false;
         tree_lock(m->tree);
@@ -580,7 +580,7 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
                 l->sent_back = back;
                 l->since = l->begun;
                 l->may_create = m->params.consistency != STRICT && m->params.threads > 1 &&
-                                caller_may_create(fuse_req_ctx(req)->pid);
+                                caller_may_create(fuse_req_ctx(req)->pid, &l->call);
                 lookup_begin(l);
         }
         prefetch_ask(ahead);
