@@ -29,7 +29,7 @@ fails() {
 	name=$1
 	shift
 	"$@" >"$tmp/said" 2>&1
-	check "$name fails" grep -qE 'Permission denied|EACCES' "$tmp/said"
+	check "$name fails while the object is in an archive" grep -qE 'Permission denied|EACCES' "$tmp/said"
 	expect_eq "$before" "$(objects_now)" "$name changes nothing"
 }
 expect_log 'get bkt/(cold|frozen).* 403 InvalidObjectState: .* restore it first'
