@@ -4,7 +4,7 @@
 # else do not show.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 9
+plan 12
 CKPTFS_TEST_BUCKET=dir--az1--x-s3
 start_store
 for key in here/a/f here/b/f new/f 'odd%2F +/f'; do echo x | objects begin "$key"; done
@@ -17,6 +17,16 @@ check "every name that is found can be looked at" find "$mnt" -size +1M
 requests_mark
 ls "$mnt/here/b" >/dev/null
 expect_requests "uploads are asked for where a directory has directories" ListMultipartUploads=0
+# Whoever may not list uploads is told of all prefixes; what fails otherwise is told.
+echo '[{"op": "ListMultipartUploads", "do": "status", "status": 403, "code": "AccessDenied"}]' >"$tmp/refused.json"
+set_faults "$tmp/refused.json"
+expect_eq "here new odd%2F +" "$(ls "$mnt" | xargs)" "without the permission to list uploads every prefix shows"
+echo '[{"op": "ListMultipartUploads", "do": "status", "status": 400, "code": "InvalidArgument"}]' >"$tmp/failed.json"
+set_faults "$tmp/failed.json"
+check_fails "a list of uploads that fails is no list without uploads" ls "$mnt"
+expect_log 'InvalidArgument'
+set_faults
+expect_eq "here" "$(ls "$mnt")" "a directory with nothing but an upload does not show afterwards"
 expect_eq "ok" "$(fdo rename "$mnt/here" "$mnt/there")" "a directory with uploads is renamed"
 expect_eq "there" "$(ls "$mnt")" "a directory that was renamed does not show for its uploads"
 check "a directory with uploads is removed" rm -r "$mnt/there"
