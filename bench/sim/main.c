@@ -81,6 +81,9 @@ static const char usage[] =
         "  --requester-pays        s3: refuse who does not say that he pays\n"
         "  --session-life TIME     s3: of sessions of directory buckets (NAME--x-s3), default 5m\n"
         "  --read-only-sessions    s3: those sessions may not write\n"
+        "  --local-zone            s3: directory buckets are in a Local Zone (no rename, no "
+        "append)\n"
+        "  --allow-sse-c           s3: objects may be written with a key of the customer's\n"
         "  --copy-if honor|ignore|refuse\n"
         "                          s3: what becomes of a condition on the target of a copy\n"
         "  --checksums all|crc64nvme|none\n"
@@ -127,6 +130,8 @@ static const struct option longs[] = {
         {"requester-pays", no_argument, NULL, OPT_REQUESTER_PAYS},
         {"session-life", required_argument, NULL, OPT_SESSION_LIFE},
         {"read-only-sessions", no_argument, NULL, OPT_READ_ONLY_SESSIONS},
+        {"local-zone", no_argument, NULL, OPT_LOCAL_ZONE},
+        {"allow-sse-c", no_argument, NULL, OPT_ALLOW_SSE_C},
         {"copy-if", required_argument, NULL, OPT_COPY_IF},
         {"domain", required_argument, NULL, OPT_DOMAIN},
         {"base-path", required_argument, NULL, OPT_BASE_PATH},
@@ -346,6 +351,7 @@ static int check_effects(const struct options *o)
         } one_sided[] = {
                 {OPT_REQUEST_RATE, &protocol_s3},  {OPT_REQUESTER_PAYS, &protocol_s3},
                 {OPT_SESSION_LIFE, &protocol_s3},  {OPT_READ_ONLY_SESSIONS, &protocol_s3},
+                {OPT_LOCAL_ZONE, &protocol_s3},    {OPT_ALLOW_SSE_C, &protocol_s3},
                 {OPT_COPY_IF, &protocol_s3},       {OPT_DOMAIN, &protocol_s3},
                 {OPT_BASE_PATH, &protocol_s3},     {OPT_ACCESS_POINT, &protocol_s3},
                 {OPT_CHECKSUMS, &protocol_s3},     {OPT_OBJECT_LOCK, &protocol_s3},

@@ -29,6 +29,8 @@ enum {
         OPT_REQUESTER_PAYS,
         OPT_SESSION_LIFE,
         OPT_READ_ONLY_SESSIONS,
+        OPT_LOCAL_ZONE,
+        OPT_ALLOW_SSE_C,
         OPT_COPY_IF,
         OPT_DOMAIN,
         OPT_BASE_PATH,

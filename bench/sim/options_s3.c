@@ -117,6 +117,12 @@ int option_s3(struct s3_options *o, int opt, char *value)
         case OPT_READ_ONLY_SESSIONS:
                 o->read_only = true;
                 return 0;
+        case OPT_LOCAL_ZONE:
+                o->local_zone = true;
+                return 0;
+        case OPT_ALLOW_SSE_C:
+                o->allow_sse_c = true;
+                return 0;
         case OPT_COPY_IF:
                 return set_copy_if(o, value);
         case OPT_CHECKSUMS:

@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/sim.sh"
 curl --help all | grep -q aws-sigv4 || skip_all "curl cannot sign"
 command -v openssl >/dev/null || skip_all "openssl is not installed"
-plan 64
+plan 71
 
 any='x-amz-content-sha256: UNSIGNED-PAYLOAD'
 printf 'hello world' >"$tmp/small"
@@ -91,6 +91,24 @@ sim_start --data "$tmp/data" --bucket dir--az1--x-s3 --session-life 0
 by_host
 req GET "/?session=" >/dev/null
 expect_eq "400 ExpiredToken" "$(req GET "/c" -H "x-amz-s3session-token: $(element SessionToken)") $(element Code)" "a session ends"
+sim_stop
+# "You can use the access point name instead of a bucket name for all data operations" (user guide, "Referencing access
+# points for directory buckets").
+sim_start --data "$tmp/data" --bucket ap--az1--xa-s3
+expect_eq "400 InvalidRequest" "$(req GET '/ap--az1--xa-s3?session=') $(element Code)" "an access point of a directory bucket is not served by its path"
+url=http://ap--az1--xa-s3.localhost:${url##*:}
+expect_eq "403 200" "$(req GET /c) $(req GET '/?session=')" "an access point of a directory bucket wants a session, and gives it"
+sim_stop
+# "RenameObject is only supported for objects stored in the S3 Express One Zone storage class" (API reference), and
+# x-amz-write-offset-bytes is, too, which objects in a Local Zone are not.
+sim_start --data "$tmp/data" --bucket dir--az1--x-s3 --local-zone
+by_host
+req GET "/?session=" >/dev/null
+token="x-amz-s3session-token: $(element SessionToken)"
+req PUT /z -T "$tmp/small" -H "$token" >/dev/null
+expect_eq "501 NotImplemented 200" "$(rename v z) $(element Code) $(req HEAD /z -H "$token")" "a directory bucket in a Local Zone renames nothing"
+expect_eq "501 NotImplemented" "$(req PUT /z -T "$tmp/small" -H "$token" -H 'x-amz-write-offset-bytes: 11') $(element Code)" \
+	"a directory bucket in a Local Zone appends nothing"
 url=http://127.0.0.1:${url##*:}
 expect_eq 501 "$(req PUT '/bkt/x?renameObject=' -d '' -H 'x-amz-rename-source: y')" "no other bucket has a rename"
 sim_stop
@@ -120,7 +138,7 @@ expect_eq requester "$(field x-amz-request-charged)" "who pays is told so"
 sim_stop
 
 # --- encryption ---
-sim_start --data "$tmp/data"
+sim_start --data "$tmp/data" --allow-sse-c
 sse=x-amz-server-side-encryption
 expect_eq 200 "$(req PUT /bkt/k -T "$tmp/small" -H "$sse: aws:kms" -H "$sse-aws-kms-key-id: key")" "an object is put with a key of KMS"
 expect_eq "aws:kms key" "$(field $sse) $(field $sse-aws-kms-key-id)" "the reply to a put says its key of KMS"
@@ -159,6 +177,15 @@ expect_eq "400 400" "$(req GET "/bkt/u?uploadId=$upload") $(req POST "/bkt/u?upl
 	"an upload with checksums, its parts and Complete are answered"
 expect_eq "200 200" "$(own "$key" "$md5" GET "/bkt/u?uploadId=$upload") $(own "$key" "$md5" POST \
 	"/bkt/u?uploadId=$upload" --data-binary "@$tmp/list")" "parts and Complete are answered with checksums"
+
+# "Starting April 2026, Amazon S3 automatically disables server-side encryption with customer-provided keys (SSE-C) for
+# all new general purpose buckets [...] Existing SSE-C encrypted objects in the bucket are unaffected" (user guide).
+sim_stop
+sim_start --data "$tmp/data"
+expect_eq "403 AccessDenied" "$(own "$key" "$md5" PUT /bkt/c3 -T "$tmp/small") $(element Code)" "a new bucket refuses an object with a key of one's own"
+expect_eq "403 403" "$(own "$key" "$md5" POST '/bkt/u?uploads') $(own "$key" "$md5" PUT /bkt/c3 -d '' -H 'x-amz-copy-source: /bkt/k')" \
+	"a new bucket refuses uploads and copies with a key of one's own"
+expect_eq "200 hello world" "$(own "$key" "$md5" GET /bkt/c) $(cat "$tmp/body")" "an object with a key of one's own is read from such a bucket"
 
 # --- tags ---
 req PUT /bkt/t -d x -H 'x-amz-tagging: team=ml&a%26b=' >/dev/null

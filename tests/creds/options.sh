@@ -19,7 +19,7 @@ opens "who pays is not refused" $keys -orequester_pays
 refused "a bucket of another account is refused" 'denied' $keys -orequester_pays -obucket_owner=210987654321
 # shellcheck disable=SC2086
 opens "a bucket of the account that is named is not refused" $keys -orequester_pays -obucket_owner=123456789012
-sim_options='' sim_store="--data $tmp/store"
+sim_options=--allow-sse-c sim_store="--data $tmp/store"
 mkdir "$tmp/store"
 identity '{"keys": {}}'
 export AWS_ACCESS_KEY_ID=unused AWS_SECRET_ACCESS_KEY=unused CKPTFS_TEST_ENDPOINT="$url"

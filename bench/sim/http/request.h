@@ -134,8 +134,10 @@ struct s3_options {
         } access_points[S3_ACCESS_POINTS_MAX];
         unsigned naccess_points;
         bool requester_pays;
-        long session_s; /* how long a session of a directory bucket lasts */
-        bool read_only; /* those sessions may not write */
+        long session_s;   /* how long a session of a directory bucket lasts */
+        bool read_only;   /* those sessions may not write */
+        bool local_zone;  /* directory buckets are in one */
+        bool allow_sse_c; /* objects may be written with a key of the customer's */
         /* What becomes of a condition on the target of a copy. */
         enum { COPY_IF_HONORED, COPY_IF_IGNORED, COPY_IF_REFUSED } copy_if;
         /* Which checksums of whole objects there are. */

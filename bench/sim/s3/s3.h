@@ -132,7 +132,7 @@ bool s3_bad_storage(struct request *x, struct object *o);
 
 /* s3_sse.c. Takes what the request says of encryption to the object. True when the reply is set to
  * an error. */
-bool s3_bad_encryption(struct request *x, struct object *o);
+bool s3_bad_encryption(const struct service *s, struct request *x, struct object *o);
 /* Whether the customer's key that the object was stored with is not given; of_source: as that of a
  * copy's source. True as above. */
 bool s3_key_is_missing(struct request *x, const struct object *o, bool of_source);

@@ -199,7 +199,7 @@ void s3_copy(struct service *s, struct request *x)
         }
         if (!err)
                 err = copy_tags(x, o, from);
-        if (!err && s3_bad_encryption(x, o))
+        if (!err && s3_bad_encryption(s, x, o))
                 return;
         if (!err)
                 err = s3_copy_sums(from, o);

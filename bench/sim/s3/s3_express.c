@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* s3_express.c: directory buckets (names that end in --x-s3): sessions, and the rename and
- * the append that only they have. */
+/* s3_express.c: directory buckets (names that end in --x-s3, and those of their access points in
+ * --xa-s3): sessions, and the rename and the append that only they have. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,12 +15,19 @@
 #include "bench/sim/s3/s3.h"
 #include "base/banned.h"
 
+/* "You can use the access point name instead of a bucket name for all data operations" (user guide,
+ * "Referencing access points for directory buckets"): here it is a bucket of its own. */
 bool s3_is_express(const struct request *x)
 {
-        static const char end[] = "--x-s3";
+        static const char *const ends[] = {"--x-s3", "--xa-s3"};
         size_t n = strlen(x->bucket);
 
-        return !x->google && n > sizeof end - 1 && !strcmp(x->bucket + n - (sizeof end - 1), end);
+        for (size_t i = 0; !x->google && i < sizeof ends / sizeof *ends; i++) {
+                size_t nend = strlen(ends[i]);
+                if (n > nend && !strcmp(x->bucket + n - nend, ends[i]))
+                        return true;
+        }
+        return false;
 }
 
 /* "You must make requests for this API operation to the Zonal endpoint. These endpoints support
@@ -178,6 +185,15 @@ static void record_rename(const struct request *x, const char *from)
         mutex_unlock(&renames.mtx);
 }
 
+/* "RenameObject is only supported for objects stored in the S3 Express One Zone storage class" and
+ * x-amz-write-offset-bytes "only [...] for objects in the Amazon S3 Express One Zone storage class
+ * in directory buckets" (API reference, RenameObject and PutObject), which those of a Local Zone
+ * are not: there it is S3 One Zone-Infrequent Access. */
+static bool is_express_one_zone(const struct service *s, const struct request *x)
+{
+        return s3_is_express(x) && !s->s3->local_zone;
+}
+
 /* "The RenameObject API operation will not succeed on objects that end with the slash (/) delimiter
  * character" (user guide, "Renaming objects in directory buckets"). */
 static bool is_marker(const char *key)
@@ -194,7 +210,7 @@ void s3_rename(struct service *s, struct request *x)
                 source = {.if_match = s3_in(x, "x-amz-rename-source-if-match"),
                           .if_none_match = s3_in(x, "x-amz-rename-source-if-none-match")};
 
-        if (!s3_is_express(x)) {
+        if (!is_express_one_zone(s, x)) {
                 s3_error(x, "NotImplemented");
                 return;
         }
@@ -250,9 +266,10 @@ static bool has_user_metadata(const struct object *o)
 }
 
 /* True when the reply is set to an error. */
-static bool bad_append(struct request *x, const struct object *present, const struct object *o)
+static bool bad_append(const struct service *s, struct request *x, const struct object *present,
+                       const struct object *o)
 {
-        if (!s3_is_express(x))
+        if (!is_express_one_zone(s, x))
                 s3_error(x, "NotImplemented");
         else if (!o->size)
                 s3_refuse(x, 400, "InvalidRequest",
@@ -297,7 +314,7 @@ void s3_append(struct service *s, struct request *x, struct object *o)
         }
         s3_cond(x, &cond);
         err = object_store_check(present, &cond);
-        if (err || bad_append(x, present, o)) {
+        if (err || bad_append(s, x, present, o)) {
                 if (err)
                         s3_fail(x, err);
                 return;

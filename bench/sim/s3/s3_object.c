@@ -181,7 +181,7 @@ void s3_put(struct service *s, struct request *x)
                 s3_fail(x, err);
                 return;
         }
-        if (s3_bad_metadata(x, o) || s3_bad_encryption(x, o))
+        if (s3_bad_metadata(x, o) || s3_bad_encryption(s, x, o))
                 return;
         if (s3_appends(x)) {
                 s3_append(s, x, o);

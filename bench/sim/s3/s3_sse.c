@@ -101,7 +101,21 @@ static const char *wanted(const struct request *x, const char *name)
         return value ? value : *terms ? terms : NULL;
 }
 
-bool s3_bad_encryption(struct request *x, struct object *o)
+/* "Starting April 2026, Amazon S3 automatically disables server-side encryption with
+ * customer-provided keys (SSE-C) for all new general purpose buckets [...] any PutObject,
+ * CopyObject, PostObject, Multipart Upload, or replication request that specifies SSE-C encryption
+ * will be rejected with an HTTP 403 AccessDenied error. Existing SSE-C encrypted objects in the
+ * bucket are unaffected" (user guide, "Blocking or unblocking SSE-C for a general purpose bucket").
+ */
+static bool is_blocked(const struct service *s, struct request *x)
+{
+        if (s->s3->allow_sse_c || !s3_in(x, SSE_C "algorithm"))
+                return false;
+        s3_error(x, "AccessDenied");
+        return true;
+}
+
+bool s3_bad_encryption(const struct service *s, struct request *x, struct object *o)
 {
         const char *mode = s3_in(x, SSE);
 
@@ -118,7 +132,7 @@ bool s3_bad_encryption(struct request *x, struct object *o)
                 s3_refuse(x, 400, "InvalidArgument", "A KMS key needs the method aws:kms.");
                 return true;
         }
-        if (bad_key(x, "x-amz-"))
+        if (bad_key(x, "x-amz-") || is_blocked(s, x))
                 return true;
         for (size_t i = 0; i < sizeof sse_headers / sizeof *sse_headers; i++) {
                 const char *value = wanted(x, sse_headers[i]);
