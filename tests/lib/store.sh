@@ -149,7 +149,7 @@ store_start_storesim() {
 	wait_for 30 grep -q '^listening on ' "$tmp/storesim.out" || :
 	CKPTFS_TEST_ENDPOINT=$(sed -n 's/^listening on //p;q' "$tmp/storesim.out")
 	# A directory bucket is in the host's name, and a name below localhost is this machine (RFC 6761).
-	case $CKPTFS_TEST_BUCKET in *--x-s3) CKPTFS_TEST_ENDPOINT=http://localhost:${CKPTFS_TEST_ENDPOINT##*:} ;; esac
+	case $CKPTFS_TEST_BUCKET in *--x-s3 | *--xa-s3) CKPTFS_TEST_ENDPOINT=http://localhost:${CKPTFS_TEST_ENDPOINT##*:} ;; esac
 }
 
 # A certificate for 127.0.0.1 that signs itself: $tmp/tls.pem and $tmp/tls.key.

@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/mount.sh"
 . "$srcdir/tests/lib/sim.sh"
 need_fuse
-plan 23
+plan 28
 export CKPTFS_TEST_ENDPOINT
 head -c 12000000 /dev/urandom >"$tmp/data"
 keys="--access-key $AWS_ACCESS_KEY_ID --secret-key $AWS_SECRET_ACCESS_KEY"
@@ -30,7 +30,7 @@ works() {
 # shellcheck disable=SC2086 # words
 {
 	sim_start --data "$tmp/objects" --domain localhost --base-path /gate/s3 --access-point ap=bkt \
-		--bucket dir--az1--x-s3 $keys
+		--bucket dir--az1--x-s3 --bucket ap--az1--xa-s3 $keys
 }
 CKPTFS_TEST_ENDPOINT=http://localhost:$(port)/gate/s3 CKPTFS_TEST_BUCKET=bkt
 mount_ckptfs part_size=5M addressing_style=virtual
@@ -42,6 +42,10 @@ umount_ckptfs
 CKPTFS_TEST_BUCKET=dir--az1--x-s3
 mount_ckptfs part_size=5M addressing_style=virtual
 works "by the host of a directory bucket"
+umount_ckptfs
+CKPTFS_TEST_BUCKET=ap--az1--xa-s3
+mount_ckptfs part_size=5M addressing_style=virtual
+works "by the host of an access point of a directory bucket"
 umount_ckptfs
 : >"$tmp/requests"
 CKPTFS_TEST_BUCKET=arn:aws:s3:eu-west-1:123456789012:accesspoint/ap

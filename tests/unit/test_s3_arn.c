@@ -107,7 +107,7 @@ static const struct {
         {"arn:aws:s3-object-lambda:us-west-2:123456789012:accesspoint/x",
          "give the ARN of an access point"},
         {"arn:aws:s3express:us-west-2:123456789012:accesspoint/x--usw2-az1--xa-s3",
-         "give the ARN of an access point"},
+         "give s3:// and its name"},
         {"arn:aws:s3:::bucket", "give s3:// and its name"},
         {"arn:aws:s3:us-west-2:123456789012:bucket/x", "give the ARN of an access point"},
         {"arn:aws:s3:us-west-2:123456789012:accesspoint", "give the ARN of an access point"},

@@ -157,8 +157,10 @@ static const struct {
 } directories[] = {
         {"ckpt--usw2-az1--x-s3", "ckpt--usw2-az1--x-s3.s3express-usw2-az1.us-west-2.amazonaws.com"},
         {"a--b--use1-az4--x-s3", "a--b--use1-az4--x-s3.s3express-use1-az4.us-west-2.amazonaws.com"},
+        {"ap--usw2-az1--xa-s3", "ap--usw2-az1--xa-s3.s3express-usw2-az1.us-west-2.amazonaws.com"},
         {"ckpt", NULL},
         {"--x-s3", NULL},
+        {"ap--xa-s3", NULL},
         {"ckpt--x-s3", NULL},
         {"ckpt--use1-az4--x-s3b", NULL},
 };

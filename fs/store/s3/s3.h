@@ -13,8 +13,7 @@
 #include "store/core/ops.h"
 #include "store/core/xml_reply.h"
 
-#define S3_EXPRESS_SUFFIX "--x-s3"
-#define S3_COPY_SOURCE    "x-amz-copy-source"
+#define S3_COPY_SOURCE "x-amz-copy-source"
 /* In metadata they begin with a ':'. */
 #define S3_CLASS    "x-amz-storage-class"
 #define S3_REDIRECT "x-amz-website-redirect-location"

@@ -56,6 +56,9 @@ static int check(const char *arn, char *const f[FIELDS], const char *name, char 
         static const char give[] = "give the ARN of an access point, "
                                    "arn:aws:s3:REGION:ACCOUNT:accesspoint/NAME, or the bucket";
 
+        if (!strcmp(f[SERVICE], "s3express"))
+                return refuse(arn, "that is the ARN of a directory bucket or of its access point",
+                              "give s3:// and its name", why, nwhy);
         if (strcmp(f[SERVICE], "s3"))
                 return refuse(arn, "buckets of that service are not served", give, why, nwhy);
         if (!*f[REGION] && !*f[ACCOUNT])

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* s3_express.c: directory buckets (S3 Express One Zone, names that end in --x-s3): where they are,
- * the sessions that sign requests to them, and the rename that only they have. */
+/* s3_express.c: directory buckets (S3 Express One Zone, names that end in --x-s3, and those of
+ * their access points in --xa-s3): where they are, the sessions that sign requests to them, and the
+ * rename that only they have. */
 #include "store/s3/s3.h"
 
 #include <errno.h>
@@ -17,12 +18,27 @@
 
 enum { POLL_US = 20000 };
 
+/* How long the name is before the end that tells of a directory bucket, or of an access point of
+ * one: "Access points use the same format as directory bucket endpoints" (user guide, "Referencing
+ * access points for directory buckets"). 0: neither. */
+static size_t before_suffix(const char *bucket)
+{
+        static const char *const suffixes[] = {"--x-s3", "--xa-s3"};
+        size_t n = strlen(bucket);
+
+        for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+                size_t nsuffix = strlen(suffixes[i]);
+                if (n > nsuffix && !strcmp(bucket + n - nsuffix, suffixes[i]))
+                        return n - nsuffix;
+        }
+        return 0;
+}
+
 /* "usw2-az1" of "name--usw2-az1--x-s3"; its length, 0 for other buckets. */
 static size_t zone_of(const char *bucket, const char **zone)
 {
-        size_t n = strlen(bucket), end = n - strlen(S3_EXPRESS_SUFFIX);
-        if (n <= strlen(S3_EXPRESS_SUFFIX) || strcmp(bucket + end, S3_EXPRESS_SUFFIX) != 0)
-                return 0;
+        size_t end = before_suffix(bucket);
+
         for (size_t at = end; at-- > 2;)
                 if (bucket[at - 1] == '-' && bucket[at - 2] == '-') {
                         *zone = bucket + at;
