@@ -28,6 +28,7 @@ mount_tests = \
 	%D%/encryption.sh \
 	%D%/end.sh \
 	%D%/express_append.sh \
+	%D%/express_local.sh \
 	%D%/express_names.sh \
 	%D%/express_uploads.sh \
 	%D%/gs_append.sh \

@@ -118,6 +118,79 @@ START_TEST(a_directory_bucket_tells_a_changed_source_from_a_target_that_exists)
 }
 END_TEST
 
+/* --- directory buckets that rename nothing --- */
+
+/* "RenameObject is only supported for objects stored in the S3 Express One Zone storage class" (API
+ * reference): in a Local Zone the source is copied, on the conditions of the rename, and deleted.
+ */
+
+struct apart {
+        unsigned renames, copies, deletes;
+        int delete_status;
+};
+
+static void answer_apart(void *arg, struct fake_req *rq)
+{
+        static const char session[] =
+                "<CreateSessionResult><Credentials><SessionToken>t</SessionToken>"
+                "<SecretAccessKey>s</SecretAccessKey><AccessKeyId>a</AccessKeyId>"
+                "<Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></CreateSessionResult>";
+        static const char copied[] = "<CopyObjectResult><ETag>\"v2\"</ETag></CopyObjectResult>";
+        struct apart *a = arg;
+
+        if (strstr(rq->target, "?session")) {
+                fake_reply(rq, 200, "", session, sizeof session - 1);
+        } else if (strstr(rq->target, "renameObject")) {
+                a->renames++;
+                fake_error(rq, 501, "NotImplemented");
+        } else if (!strcmp(rq->method, "HEAD")) {
+                bool source = strstr(rq->target, "/a");
+                fake_reply(rq, source ? 200 : 404, source ? "ETag: \"v1\"\r\n" : "", "", 0);
+        } else if (!strcmp(rq->method, "PUT") && fake_has(rq, "if-match", "")) {
+                fake_error(rq, 412, "PreconditionFailed"); /* as one that honors it */
+        } else if (!strcmp(rq->method, "PUT")) {
+                ck_assert(fake_has(rq, "x-amz-copy-source-if-match", "\"v1\""));
+                ck_assert(fake_has(rq, "if-none-match", "*"));
+                a->copies++;
+                fake_reply(rq, 200, "", copied, sizeof copied - 1);
+        } else if (fake_has(rq, "if-match", "\"v1\"")) {
+                a->deletes++;
+                fake_reply(rq, a->delete_status, "", "", 0);
+        } else {
+                fake_error(rq, 412, "PreconditionFailed");
+        }
+}
+
+static const struct {
+        int delete_status, err;
+} deletes[] = {
+        {204, 0},
+        {404, 0},       /* another host deleted it */
+        {412, 0},       /* what another host has put there stays */
+        {403, -EACCES}, /* both names are there */
+};
+
+START_TEST(a_bucket_that_renames_nothing_copies_and_deletes)
+{
+        struct store_cond absent = {.if_absent = true};
+        struct apart a = {.delete_status = deletes[_i].delete_status};
+        struct fake *f = fake_start(answer_apart, &a);
+        struct store *s =
+                fake_store(f, &(struct store_config){.url = "s3://bucket--lz1-az1--x-s3"});
+
+        for (unsigned i = 1; i <= 2; i++) {
+                struct event e = EVENT;
+                ck_assert_int_eq(store_rename(s, "a", "\"v1\"", "b", &absent, event_done, &e), 0);
+                ck_assert_int_eq(event_wait(&e, 1), deletes[_i].err);
+                ck_assert_uint_eq(a.renames, 1); /* asked once */
+                ck_assert_uint_eq(a.copies, i);
+        }
+        ck_assert_uint_ge(a.deletes, 2);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
 int main(void)
 {
         Suite *suite = suite_create("rename_if");
@@ -127,6 +200,8 @@ int main(void)
         tcase_add_test(t, gs_tells_a_source_that_is_gone);
         tcase_add_loop_test(t, a_directory_bucket_tells_a_changed_source_from_a_target_that_exists,
                             0, 2);
+        tcase_add_loop_test(t, a_bucket_that_renames_nothing_copies_and_deletes, 0,
+                            sizeof deletes / sizeof *deletes);
         suite_add_tcase(suite, t);
         return unit_main(suite);
 }

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -209,6 +210,79 @@ static void finish_copy(struct op *op, int err)
         op_finish_object(op, err == -ESHUTDOWN ? -ECANCELED : err);
 }
 
+/* --- renames where the store turns out to have none --- */
+
+struct copied_rename {
+        struct store *s;
+        char *src, etag[STORE_ETAG_MAX]; /* key as the user gave it; the version */
+        struct store_object made;
+        store_done_fn *done;
+        void *arg;
+};
+
+static void copied_rename_free(struct copied_rename *r)
+{
+        if (!r)
+                return;
+        free(r->src);
+        free(r);
+}
+
+static void copied_rename_end(struct copied_rename *r, int err)
+{
+        r->done(r->arg, err, err ? NULL : &r->made);
+        copied_rename_free(r);
+}
+
+/* What another host has put there since it was copied stays. */
+static void source_deleted(void *arg, int err, const struct store_object *obj)
+{
+        (void)obj;
+        copied_rename_end(arg, err == -ENOENT || err == -ESTALE ? 0 : err);
+}
+
+static void renamed_copied(void *arg, int err, const struct store_object *obj)
+{
+        struct copied_rename *r = arg;
+
+        if (!err) {
+                r->made = *obj;
+                err = store_delete_if(r->s, r->src, r->etag, source_deleted, r);
+        }
+        if (err)
+                copied_rename_end(r, err);
+}
+
+/* Takes over from an op that renames. */
+static int rename_by_copy(const struct op *op)
+{
+        const struct store_cond cond = {.if_absent = op->if_absent, .if_match = op->if_match};
+        const char *dst = op->key + op->s->prefix_len;
+        struct copied_rename *r = calloc(1, sizeof *r);
+
+        if (!r || !(r->src = strdup(op->src + op->s->prefix_len))) {
+                free(r);
+                return -ENOMEM;
+        }
+        r->s = op->s;
+        snprintf(r->etag, sizeof r->etag, "%s", op->src_match);
+        r->done = op->done.object;
+        r->arg = op->arg;
+        int err = store_copy(r->s, r->src, r->etag, dst, NULL, &cond, renamed_copied, r);
+        if (err)
+                copied_rename_free(r);
+        return err;
+}
+
+static void finish_rename(struct op *op, int err)
+{
+        bool copies = err == -EOPNOTSUPP && op->src_match;
+
+        if (copies && !(err = rename_by_copy(op)))
+                return;
+        op_finish_object(op, copies && err == -ESHUTDOWN ? -ECANCELED : err);
+}
+
 /* An op that makes `dst` of `src`. 0 or a negative errno. */
 static int new_op(struct store *s, enum op_verb verb, const char *src, const char *src_match,
                   const char *dst, const struct store_cond *cond, struct op **out, void *arg)
@@ -268,7 +342,7 @@ static int submit_rename(unsigned cap, struct store *s, enum op_verb verb, const
         int err = new_op(s, verb, src, src_match, dst, cond, &op, arg);
         if (err)
                 return err;
-        op->finish = verb == OP_RENAME ? op_finish_object : op_finish_plain;
+        op->finish = verb == OP_RENAME ? finish_rename : op_finish_plain;
         op->done.object = done;
         return op_submit(TAKE_PTR(op));
 }

@@ -127,7 +127,7 @@ static bool worth_a_line(const struct op *op, int err)
                        !(op->verb == OP_DELETE && op->if_match);
         if (err == -EFBIG && (op->verb == OP_COPY || op->verb == OP_SET_META))
                 return false; /* copied in parts */
-        if (err == -EOPNOTSUPP && op->verb == OP_APPEND)
+        if (err == -EOPNOTSUPP && (op->verb == OP_APPEND || op->verb == OP_RENAME))
                 return false; /* the caller has another way */
         return err != -ECANCELED && err != -EEXIST && err != -ESTALE &&
                !(op->rq.by_callback && !*op->fault.message);

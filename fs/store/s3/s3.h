@@ -18,9 +18,16 @@
 #define S3_CLASS    "x-amz-storage-class"
 #define S3_REDIRECT "x-amz-website-redirect-location"
 
-/* s3_minds.c: headers, most of them conditions, that not every server honors, and what is known of
- * the server. */
-enum s3_condition { S3_DELETE_IF, S3_DELETE_MANY_IF, S3_COPY_IF, S3_APPEND, S3_CONDITIONS };
+/* s3_minds.c: headers, most of them conditions, and a call that not every server honors, and what
+ * is known of the server. */
+enum s3_condition {
+        S3_DELETE_IF,
+        S3_DELETE_MANY_IF,
+        S3_COPY_IF,
+        S3_APPEND,
+        S3_RENAME,
+        S3_CONDITIONS
+};
 enum s3_minds { S3_UNKNOWN, S3_HONORS, S3_IGNORES };
 
 enum { S3_REGION_MAX = 64 };

@@ -232,6 +232,8 @@ int s3_rename_build(struct store_kind *k, struct op *op)
                 return copy_marker(k, op);
         if (op->stage)
                 return s3_verify_build(k, op);
+        if (s3_minds(k, S3_RENAME) == S3_IGNORES)
+                return -EOPNOTSUPP;
         int err = s3_put_headers(k, &m, op);
         if (err || uri_encode(&source, op->src, true))
                 return err ? err : -ENOMEM;
@@ -278,6 +280,10 @@ int s3_rename_parse(struct store_kind *k, struct op *op)
                 return 0;
         }
         int err = s3_fault(k, op);
+        /* "RenameObject is only supported for objects stored in the S3 Express One Zone storage
+         * class" (API reference): not in the directory buckets of Local Zones. */
+        if (err == -EOPNOTSUPP)
+                s3_learn(k, S3_RENAME, S3_IGNORES);
         bool lost = op->maybe_done && (err == -ENOENT || err == -EEXIST || err == -ESTALE);
         if (lost)
                 return s3_verify_begin(op, err);

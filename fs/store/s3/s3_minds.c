@@ -13,6 +13,7 @@ static const char *const instead[S3_CONDITIONS] = {
         [S3_DELETE_MANY_IF] = "the ETags of objects that are deleted together: any version goes",
         [S3_COPY_IF] = "If-Match in a copy: names are looked at before they are copied to",
         [S3_APPEND] = "x-amz-write-offset-bytes: what is appended to is copied in parts",
+        [S3_RENAME] = "RenameObject: objects are copied and deleted to rename them",
 };
 
 enum s3_minds s3_minds(const struct store_kind *k, enum s3_condition what)
