@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/mount.sh"
 . "$srcdir/tests/lib/creds.sh"
 need_fuse
-plan 13
+plan 16
 CKPTFS_TEST_BUCKET=bkt CKPTFS_TEST_SCHEME=s3
 export AWS_EC2_METADATA_DISABLED=true HOME="$home"
 unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
@@ -36,6 +36,16 @@ umount_ckptfs
 mount_ckptfs log_level=debug "sse_c_key_file=$tmp/other" attr_ttl=0
 check_fails "another key reads nothing" cat "$mnt/large"
 expect_log 'store: head .*/large: 403 AccessDenied'
+umount_ckptfs
+# As the vendor's new buckets, which refuse what is written with such a key.
+sim_options=
+identity '{"keys": {}}'
+CKPTFS_TEST_ENDPOINT=$url
+mount_ckptfs log_level=debug "sse_c_key_file=$tmp/key" attr_ttl=0
+expect_eq "ok ok eacces" "$(fdo open wct "$mnt/refused" write 1000 close | tr A-Z a-z)" "a bucket that blocks keys of one's own takes no file with one"
+expect_log 'store: put bkt/refused: 403 AccessDenied: .*the bucket has to allow SSE-C'
+expect_log 'refused: not published'
+expect_eq 1000 "$(wc -c <"$mnt/moved")" "a file with a key of one's own is read where such keys are blocked"
 umount_ckptfs
 cat "$mount_log.old" >>"$log"
 no_secrets

@@ -169,7 +169,7 @@ static const char *remedy_of(const struct op *op, int err, char *buf, size_t n)
                 return buf;
         }
         snprintf(buf, n, "the credentials need %s", wants);
-        return *wants ? buf : general_remedy(op, err);
+        return *wants && !op->fault.remedy ? buf : general_remedy(op, err);
 }
 
 /* The ranges of a file are read together, and refused together for one reason: the first line

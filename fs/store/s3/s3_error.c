@@ -125,11 +125,27 @@ static bool is(const struct op *op, const char *code)
         return !strcmp(op->fault.code, code);
 }
 
+/* "Starting April 2026, Amazon S3 automatically disables server-side encryption with
+ * customer-provided keys (SSE-C) for all new general purpose buckets [...] requests to upload
+ * objects using SSE-C are rejected with an HTTP 403 AccessDenied error" (user guide, "Blocking or
+ * unblocking SSE-C for a general purpose bucket"). */
+static bool may_block_key(const struct store_kind *k, const struct op *op)
+{
+        bool writes = op->rq.method == HTTP_PUT || op->rq.method == HTTP_POST;
+        bool begins = op->verb == OP_PUT || op->verb == OP_UPLOAD_CREATE || op->verb == OP_COPY ||
+                      op->verb == OP_SET_META;
+
+        return *k->sse_c.key && writes && begins && is(op, "AccessDenied");
+}
+
 /* "Object is archived and inaccessible until restored" (API reference, InvalidObjectState). */
-static const char *remedy_of(const struct op *op)
+static const char *remedy_of(const struct store_kind *k, const struct op *op)
 {
         bool archived = is(op, "InvalidObjectState") || is(op, "ObjectNotInActiveTierError");
 
+        if (may_block_key(k, op))
+                return "the bucket has to allow SSE-C, which new ones do not (PutBucketEncryption, "
+                       "BlockedEncryptionTypes NONE), and the credentials need s3:PutObject";
         return archived ? "the object is in an archive: restore it first, as with 'aws s3api "
                           "restore-object'"
                         : NULL;
@@ -212,7 +228,7 @@ int s3_fault(struct store_kind *k, struct op *op)
         int status = op->rq.status;
 
         read_fault(op, region, sizeof region);
-        op->fault.remedy = remedy_of(op);
+        op->fault.remedy = remedy_of(k, op);
         if (correct(k, op, region))
                 return OP_AGAIN;
         if (is(op, "PreconditionFailed")) /* also in the body of a 200 */
