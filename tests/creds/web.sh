@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Web identity, as pods have it.
 . "$srcdir/tests/lib/creds.sh"
-plan 12
+plan 17
 arn=AWS_ROLE_ARN=arn:aws:iam::1:role/web
 file=AWS_WEB_IDENTITY_TOKEN_FILE=$tmp/token
 echo topsecret-web >"$tmp/token"
@@ -34,4 +34,14 @@ identity "{\"issue\": {\"only\": true}, $demands, \"delay\": \"2s\"}}"
 opens "a slow answer is waited for" "$(sts)" "$arn" "$file"
 identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"refuse\", \"status\": 503, \"times\": 1}}"
 opens "an error that passes is tried again" "$(sts)" "$arn" "$file"
+# "Throttling" and "IDPCommunicationError" come with 400, and are tried again (AWS SDKs and Tools reference guide, "Retry
+# behavior"; STS API reference, AssumeRoleWithWebIdentity).
+says() { echo "\"answer\": \"refuse\", \"status\": 400, \"body\": \"<ErrorResponse><Error><Code>$1</Code><Message>m</Message></Error></ErrorResponse>\""; }
+for code in Throttling IDPCommunicationError; do
+	identity "{\"issue\": {\"only\": true}, $demands, $(says $code), \"times\": 3}}"
+	opens "a service that says $code is asked again" "$(sts)" "$arn" "$file"
+	expect_eq 4 "$(served sts.AssumeRoleWithWebIdentity)" "a service that says $code is asked until it answers"
+done
+identity "{\"issue\": {\"only\": true}, $demands, $(says MalformedPolicyDocument), \"times\": 1}}"
+refused "a request that is bad is not sent again" 'MalformedPolicyDocument' "$(sts)" "$arn" "$file"
 no_secrets

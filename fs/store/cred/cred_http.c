@@ -5,16 +5,19 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/cleanup.h"
 #include "base/text/uri.h"
 #include "base/text/xml.h"
 #include "store/core/error_hint.h"
 #include "store/http/http_once.h"
+#include "store/http/retry.h"
 
 #include "base/banned.h"
 
-enum { PAUSE_MS = 200 };
+/* An instance of a fleet that begins together has to let the others pass. */
+enum { PAUSE_MS = 200, PAUSE_MOST_MS = 3200, THROTTLED_TRIES = 7 };
 
 void cred_call_release(struct cred_call *c)
 {
@@ -79,31 +82,6 @@ static int try_once(struct cred_ask *a, struct cred_call *c)
         return c->metadata ? -EHOSTDOWN : -ETIMEDOUT;
 }
 
-int cred_call(struct cred_ask *a, struct cred_call *c)
-{
-        int err = -ENOMEM;
-
-        for (unsigned i = 0; i < (c->tries ? c->tries : 1); i++) {
-                if (c->url.failed || c->headers.failed || c->body.failed)
-                        return cred_no(a, -ENOMEM, "no memory: end another program");
-                if (i)
-                        usleep(PAUSE_MS * 1000U << (i < 4 ? i : 4));
-                if (a->stop && __atomic_load_n(a->stop, __ATOMIC_SEQ_CST))
-                        return cred_no(a, -ECANCELED, "stopped");
-                err = try_once(a, c);
-                bool again = err ? err == -EHOSTDOWN || err == -ETIMEDOUT
-                                 : c->status >= 500 || c->status == 429;
-                if (!again)
-                        break;
-        }
-        return err;
-}
-
-const char *cred_call_reply_header(const struct cred_call *c, const char *name)
-{
-        return http_once_header(&c->reply_headers, name);
-}
-
 /* The server's own words for a refusal, where they are in a place that is known. */
 struct words {
         struct buf code, text;
@@ -136,6 +114,84 @@ static void take_json(const struct cred_call *c, struct words *w)
                 buf_adds(&w->text, json_string(json_get(in, texts[i]), ""));
 }
 
+static void words_release(struct words *w)
+{
+        buf_release(&w->code);
+        buf_release(&w->text);
+}
+
+static void read_words(const struct cred_call *c, struct words *w)
+{
+        const struct xml_reader reader = {.leaf = take_xml, .arg = w};
+
+        if (*c->reply.p == '{')
+                take_json(c, w);
+        else if (xml_read(c->reply.p, c->reply.len, &reader))
+                buf_reset(&w->code);
+}
+
+/* --- tries --- */
+
+/* Asked too often; or "the request could not be fulfilled because the identity provider (IDP) that
+ * was asked to verify the incoming identity token could not be reached [...] Retry the request a limited number of times" (STS
+ * API reference, AssumeRoleWithWebIdentity, IDPCommunicationError). Both come with 400. */
+static bool asks_for_patience(const struct cred_call *c, const struct words *w)
+{
+        return c->status == 429 || retry_throttled(w->code.p) ||
+               !strcmp(w->code.p, "IDPCommunicationError");
+}
+
+/* How often a call is tried that was answered so; 0: no more. */
+static unsigned tries_after(const struct cred_call *c)
+{
+        CLEANUP(words_release) struct words w = {BUF_INIT, BUF_INIT};
+        unsigned tries = c->tries ? c->tries : 1;
+
+        if (c->status == 200)
+                return 0;
+        read_words(c, &w);
+        if (asks_for_patience(c, &w))
+                return c->metadata || tries > THROTTLED_TRIES ? tries : THROTTLED_TRIES;
+        return c->status >= 500 ? tries : 0;
+}
+
+/* Before the i-th try, in which others like this one are not to meet again. */
+static void pause_before(unsigned i)
+{
+        unsigned most = i < 4 ? PAUSE_MS << i : PAUSE_MOST_MS, chance;
+
+        if (getrandom(&chance, sizeof chance, GRND_NONBLOCK) != sizeof chance)
+                chance = most / 2;
+        usleep((most / 2 + chance % (most / 2 + 1)) * 1000U);
+}
+
+int cred_call(struct cred_ask *a, struct cred_call *c)
+{
+        int err = -ENOMEM;
+
+        for (unsigned i = 0, most = 1; i < most; i++) {
+                if (c->url.failed || c->headers.failed || c->body.failed)
+                        return cred_no(a, -ENOMEM, "no memory: end another program");
+                if (i)
+                        pause_before(i);
+                if (a->stop && __atomic_load_n(a->stop, __ATOMIC_SEQ_CST))
+                        return cred_no(a, -ECANCELED, "stopped");
+                err = try_once(a, c);
+                if (!err)
+                        most = tries_after(c);
+                else if (err == -EHOSTDOWN || err == -ETIMEDOUT)
+                        most = c->tries ? c->tries : 1;
+                else
+                        break;
+        }
+        return err;
+}
+
+const char *cred_call_reply_header(const struct cred_call *c, const char *name)
+{
+        return http_once_header(&c->reply_headers, name);
+}
+
 /* A long text without blanks may be a token that the server repeats. */
 static bool looks_secret(const char *text)
 {
@@ -147,23 +203,18 @@ static bool looks_secret(const char *text)
 
 int cred_call_ok(struct cred_ask *a, const struct cred_call *c)
 {
-        struct words w = {BUF_INIT, BUF_INIT};
-        const struct xml_reader reader = {.leaf = take_xml, .arg = &w};
+        CLEANUP(words_release) struct words w = {BUF_INIT, BUF_INIT};
 
         if (c->status == 200)
                 return 0;
-        if (*c->reply.p == '{')
-                take_json(c, &w);
-        else if (xml_read(c->reply.p, c->reply.len, &reader))
-                buf_reset(&w.code);
+        read_words(c, &w);
+        bool passes = c->status >= 500 || asks_for_patience(c, &w);
         if (looks_secret(w.text.p) || looks_secret(w.code.p))
                 buf_reset(&w.text);
         cred_no(a, 0, "%s at %.*s answers %d%s%.100s%s%.300s", c->what, server_of(c->url.p),
                 c->url.p, c->status, w.code.len ? " " : "", w.code.p, w.text.len ? ": " : "",
                 w.text.p);
-        buf_release(&w.code);
-        buf_release(&w.text);
-        return c->status >= 500 || c->status == 429 ? -ETIMEDOUT : -EACCES;
+        return passes ? -ETIMEDOUT : -EACCES;
 }
 
 int cred_call_parse(struct cred_ask *a, const struct cred_call *c, struct json **out)

@@ -108,8 +108,8 @@ int cred_call(struct cred_ask *a, struct cred_call *c);
 /* The value of a header of the reply (its name in lower case), or NULL. */
 const char *cred_call_reply_header(const struct cred_call *c, const char *name);
 /* Wants status 200: the reason names the server, the status and the server's own code (error,
- * error_description, Code, message), never more of the body. 0, -EACCES (4xx) or -ETIMEDOUT (5xx).
- */
+ * error_description, Code, message), never more of the body. 0, -EACCES (4xx), or -ETIMEDOUT (5xx,
+ * and what says that it was asked too often). */
 int cred_call_ok(struct cred_ask *a, const struct cred_call *c);
 /* cred_call_ok(), then the body as JSON: -EBADMSG for what is none; and the call before it. */
 int cred_call_parse(struct cred_ask *a, const struct cred_call *c, struct json **out);

@@ -63,6 +63,27 @@ bool retry_status(int status)
         }
 }
 
+bool retry_throttled(const char *code)
+{
+        static const char *const codes[] = {
+                "SlowDown",
+                "TooManyRequests",
+                "BandwidthLimitExceeded",
+                "RequestLimitExceeded",
+                "RequestThrottled",
+                "RequestThrottledException",
+                "ThrottledException",
+                "Throttling",
+                "ThrottlingException",
+                "TooManyRequestsException",
+        };
+
+        for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+                if (!strcmp(codes[i], code))
+                        return true;
+        return false;
+}
+
 int status_errno(int status, bool if_absent)
 {
         switch (status) {

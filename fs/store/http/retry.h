@@ -40,6 +40,11 @@ void retry_progress(struct retry *r);
  * 503, 504. */
 bool retry_status(int status);
 
+/* Whether that is a code by which a service of AWS says that it was asked too often, whatever the
+ * status: the Security Token Service says "Throttling" with 400 (AWS SDKs and Tools reference
+ * guide, "Retry behavior"). */
+bool retry_throttled(const char *code);
+
 /* The errno a status means, for a request with or without a condition. */
 int status_errno(int status, bool if_absent);
 

@@ -21,20 +21,8 @@ static const struct {
         const char *code;
         int answer;
 } codes[] = {
-        {"SlowDown", OP_SLOW},
         {"ServiceUnavailable", OP_SLOW},
         {"ServerBusy", OP_SLOW},
-        {"TooManyRequests", OP_SLOW},
-        /* Of other services, as KMS behind an encrypted bucket, whatever the status (AWS SDKs and
-         * Tools reference guide, "Retry behavior"). */
-        {"BandwidthLimitExceeded", OP_SLOW},
-        {"RequestLimitExceeded", OP_SLOW},
-        {"RequestThrottled", OP_SLOW},
-        {"RequestThrottledException", OP_SLOW},
-        {"ThrottledException", OP_SLOW},
-        {"Throttling", OP_SLOW},
-        {"ThrottlingException", OP_SLOW},
-        {"TooManyRequestsException", OP_SLOW},
         {"InternalError", OP_RETRY},
         {"RequestTimeout", OP_RETRY},
         {"RequestTimeoutException", OP_RETRY},
@@ -219,7 +207,8 @@ int s3_code(const char *code, int other)
         for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
                 if (!strcmp(codes[i].code, code))
                         return codes[i].answer;
-        return other;
+        /* Also of other services, as KMS behind an encrypted bucket. */
+        return retry_throttled(code) ? OP_SLOW : other;
 }
 
 int s3_fault(struct store_kind *k, struct op *op)
