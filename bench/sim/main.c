@@ -78,7 +78,7 @@ static const char usage[] =
         "  --access-point NAME=BUCKET\n"
         "                          s3: an access point of account 123456789012, at the host\n"
         "                          NAME-123456789012.DOMAIN; may be given again\n"
-        "  --requester-pays        s3: refuse who does not say that he pays\n"
+        "  --requester-pays        refuse who does not say that he pays\n"
         "  --session-life TIME     s3: of sessions of directory buckets (NAME--x-s3), default 5m\n"
         "  --read-only-sessions    s3: those sessions may not write\n"
         "  --local-zone            s3: directory buckets are in a Local Zone (no rename, no "
@@ -349,16 +349,25 @@ static int check_effects(const struct options *o)
                 int opt;
                 const struct protocol *of;
         } one_sided[] = {
-                {OPT_REQUEST_RATE, &protocol_s3},  {OPT_REQUESTER_PAYS, &protocol_s3},
-                {OPT_SESSION_LIFE, &protocol_s3},  {OPT_READ_ONLY_SESSIONS, &protocol_s3},
-                {OPT_LOCAL_ZONE, &protocol_s3},    {OPT_ALLOW_SSE_C, &protocol_s3},
-                {OPT_COPY_IF, &protocol_s3},       {OPT_DOMAIN, &protocol_s3},
-                {OPT_BASE_PATH, &protocol_s3},     {OPT_ACCESS_POINT, &protocol_s3},
-                {OPT_CHECKSUMS, &protocol_s3},     {OPT_OBJECT_LOCK, &protocol_s3},
-                {OPT_ARCHIVE_TIER, &protocol_s3},  {OPT_HNS, &protocol_gs},
-                {OPT_NO_MOVE, &protocol_gs},       {OPT_TESTBENCH, &protocol_gs},
-                {OPT_NAME_PAUSE, &protocol_gs},    {OPT_RETENTION, &protocol_gs},
-                {OPT_REWRITE_CHUNK, &protocol_gs}, {OPT_RESUME_SHORT, &protocol_gs},
+                {OPT_REQUEST_RATE, &protocol_s3},
+                {OPT_SESSION_LIFE, &protocol_s3},
+                {OPT_READ_ONLY_SESSIONS, &protocol_s3},
+                {OPT_LOCAL_ZONE, &protocol_s3},
+                {OPT_ALLOW_SSE_C, &protocol_s3},
+                {OPT_COPY_IF, &protocol_s3},
+                {OPT_DOMAIN, &protocol_s3},
+                {OPT_BASE_PATH, &protocol_s3},
+                {OPT_ACCESS_POINT, &protocol_s3},
+                {OPT_CHECKSUMS, &protocol_s3},
+                {OPT_OBJECT_LOCK, &protocol_s3},
+                {OPT_ARCHIVE_TIER, &protocol_s3},
+                {OPT_HNS, &protocol_gs},
+                {OPT_NO_MOVE, &protocol_gs},
+                {OPT_TESTBENCH, &protocol_gs},
+                {OPT_NAME_PAUSE, &protocol_gs},
+                {OPT_RETENTION, &protocol_gs},
+                {OPT_REWRITE_CHUNK, &protocol_gs},
+                {OPT_RESUME_SHORT, &protocol_gs},
         };
         char why[WHY];
 

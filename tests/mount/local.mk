@@ -38,6 +38,7 @@ mount_tests = \
 	%D%/gs_listing.sh \
 	%D%/gs_metadata.sh \
 	%D%/gs_often.sh \
+	%D%/gs_pays.sh \
 	%D%/gs_pieces.sh \
 	%D%/gs_resumable.sh \
 	%D%/gs_retained.sh \

@@ -43,6 +43,9 @@ bool bearer_denied(struct service *s, struct request *x);
 
 /* --- requests --- */
 
+/* Whether the bucket's requesters pay, and this one names no project that does. */
+#define GS_UNPAID "Bucket is a requester pays bucket but no user project provided."
+bool gs_is_unpaid(const struct service *s, const struct request *x);
 /* A number of the query; `other` when it is absent. -1 with the reply set for no such number. */
 int64_t gs_number(struct request *x, const char *name, int64_t other);
 /* The preconditions: ifGenerationMatch and its kin, `prefix` "if" or "ifSource". True when the

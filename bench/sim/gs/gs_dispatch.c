@@ -178,6 +178,19 @@ static bool lacks_permission(const struct service *s, struct request *x)
         return true;
 }
 
+/* "Requesters who include a billing project in their request" have access (Cloud Storage,
+ * "Requester Pays"): userProject in the JSON API, x-goog-user-project in either. A session has the
+ * project that it began with. */
+bool gs_is_unpaid(const struct service *s, const struct request *x)
+{
+        const char *project = request_query(x, "userProject");
+
+        if (!project)
+                project = http_header(&x->rq, "x-goog-user-project");
+        return s->s3->requester_pays && *x->bucket && !request_query(x, "upload_id") &&
+               (!project || !*project);
+}
+
 static void begin_json(struct service *s, struct request *x, struct buf *path)
 {
         x->op = "Unknown";
@@ -208,6 +221,8 @@ static void begin_json(struct service *s, struct request *x, struct buf *path)
                 return;
         if (*x->bucket && !object_store_has_bucket(s->objects, x->bucket))
                 gs_fail(x, -ENXIO);
+        else if (gs_is_unpaid(s, x))
+                gs_refuse(x, 400, "required", GS_UNPAID);
         else if (lacks_permission(s, x) || gs_bad_key(s, x, x->key) ||
                  gs_bad_key(s, x, x->other_key))
                 return;

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/text/utf8.h"
+#include "bench/sim/gs/gs.h"
 #include "bench/sim/s3/s3.h"
 #include "base/banned.h"
 
@@ -360,7 +361,9 @@ static void begin(struct service *s, struct request *x)
         x->priv = op;
         x->to = op->to;
         x->chunked = is_chunked(x);
-        if (is_anothers(x) || (s->s3->requester_pays && *x->bucket && !pays(x)))
+        if (x->google && gs_is_unpaid(s, x))
+                s3_refuse(x, 400, "UserProjectMissing", GS_UNPAID);
+        else if (is_anothers(x) || (!x->google && s->s3->requester_pays && *x->bucket && !pays(x)))
                 s3_error(x, "AccessDenied");
         else if (has_long_head(x))
                 s3_refuse(x, 400, "RequestHeaderSectionTooLarge", NULL);

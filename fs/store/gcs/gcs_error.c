@@ -163,12 +163,21 @@ static bool correct(struct store_kind *k, struct op *op)
         return cred_chain_forget(k->creds, op->serial) || op->rq.status == 401;
 }
 
+/* "Bucket is a requester pays bucket but no user project provided": 400, with the reason "required"
+ * or, of the XML API, UserProjectMissing. */
+static bool is_unpaid(const struct op *op)
+{
+        return op->rq.status == 400 && strcasestr(op->fault.message, "requester pays");
+}
+
 /* What keeps an object is no matter of credentials ("HTTP status and error codes"). */
 static const char *remedy_of(const struct op *op)
 {
         const char *code = op->fault.code;
         bool retained = !strcasecmp(code, "retentionPolicyNotMet");
 
+        if (is_unpaid(op))
+                return "set billing_project to a project that pays";
         if (!retained && strcasecmp(code, "objectUnderActiveHold") != 0)
                 return NULL;
         if (retained && op->verb == OP_COMPLETE)
@@ -214,6 +223,11 @@ void gcs_explain(struct store_kind *k, const struct op *op, int err, char *why, 
                          "list and read it (storage.objects.list and storage.objects.get, both of "
                          "roles/storage.objectUser), or use others",
                          k->bucket, k->endpoint, f->status, f->message);
+        else if (is_unpaid(op))
+                snprintf(why, nwhy,
+                         "bucket %s at %s has its requesters pay: set billing_project to a project "
+                         "that does",
+                         k->bucket, k->endpoint);
         else if (!*f->code && !*f->request_id)
                 error_hint_stranger(k->endpoint, "Google Cloud Storage", op, why, nwhy);
         else
