@@ -4,7 +4,7 @@
 # is copied.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 26
+plan 35
 start_store
 head -c 22000000 /dev/urandom >"$tmp/data"
 head -c 1000 "$tmp/data" >"$tmp/small"
@@ -44,6 +44,26 @@ expect_eq "ok ok ok 22000000 ok 22000000 5 ok" \
 same "a change of a copy shows before it is published" "$tmp/changed" changed
 same "a change of a copy is not in what it was copied from" "$tmp/data" large
 
+# A file that is there and empty is a version, which another host replaces or removes meanwhile.
+for change in "copyrange 0 0 0 22000000" "copyrange 0 0 0 12000000" "copyrange 0 0 0 1000"; do
+	: >empty
+	# shellcheck disable=SC2086 # several words
+	fdo_begin open r large slot 1 open w empty $change pause close
+	printf theirs | store_put empty
+	# promise: change.version
+	fdo_ends "ok ok ok ${change##* } ok ESTALE" "an empty file that another host replaced is no target of a copy: $change"
+	expect_eq theirs "$(store_cat empty)" "what another host put there stands: $change"
+done
+: >empty
+fdo_begin open r large slot 1 open w empty copyrange 0 0 0 22000000 pause close
+objects rm empty
+fdo_ends "ok ok ok 22000000 ok ESTALE" "an empty file that another host removed is no target of a copy"
+expect_eq "" "$(store_ls empty)" "a file that another host removed stays removed when one was copied to it"
+"$builddir/ckptctl" recover --force -o "endpoint=$CKPTFS_TEST_ENDPOINT" \
+	"$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET" | cut -f 1,3,5 >"$tmp/kept"
+expect_eq "$(printf 'published\t%s\tempty\n' 1000 12000000 22000000 22000000)" \
+	"$(sort -k 2n "$tmp/kept")" "copies that lost to another host's file are kept"
+
 # What the store cannot copy, the kernel does.
 head -c 3000 "$tmp/data" >"$tmp/fresh"
 expect_eq "ok ok ok ok ok 3000 ok" \
@@ -76,6 +96,7 @@ expect_eq "ok ok ok 22000000 EACCES" \
 same "the old version stands after a copy that is refused" "$tmp/data" small2
 set_faults
 cd /
+expect_log 'empty: (its version .* is kept as|not published)'
 expect_log 'copy[23]: not published, the version before it stands: Stale file handle'
 expect_log 'small2: not published, the version before it stands: (Stale file handle|Permission denied)'
 expect_log 'store: .*(AccessDenied)'

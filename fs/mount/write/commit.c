@@ -356,7 +356,7 @@ static bool next_to_publish_locked(struct wfile *f, struct outcome *out, struct 
 static void recorded_locked(struct wfile *f, const struct upload_request *t) REQUIRES(&f->mtx)
 {
         f->locked.err = -ESTALE;
-        if (t->kind == REQUEST_PUT)
+        if (t->kind != REQUEST_COMPLETE)
                 return;
         store_upload_free(TAKE_PTR(f->locked.upload.handle));
         free(TAKE_PTR(f->locked.upload.key));

@@ -47,8 +47,14 @@ static void recorded(struct recording *k, int err)
         struct upload_request *t = k->of;
         const char *base = k->record.base ? k->record.base : "none", *to = k->record.key;
         bool renamed = strcmp(t->key, to) != 0;
+        bool lacks = t->kind == REQUEST_CLONE && (err == -ENOENT || err == -ESTALE);
 
-        if (!err && !k->record.base)
+        if (lacks)
+                log_error_of(LOG_ABOUT(.operation = "publish", .file = t->key,
+                                       .remedy = "copy it again"),
+                             "%s: what it was to be a copy of, a version of %s, is gone", t->key,
+                             t->src);
+        else if (!err && !k->record.base)
                 log_error_of(
                         LOG_ABOUT(.operation = "publish", .file = to,
                                   .remedy = "ckptctl recover publishes or discards it"),
@@ -100,14 +106,18 @@ static void bytes_put(void *arg, int err, const struct store_object *obj)
                 recorded(k, err);
 }
 
+/* Those of a copy are still at the store, unless it is its original that is gone. */
 static int put_bytes(struct recording *k)
 {
         struct upload_request *t = k->of;
-        struct store_body body = upload_request_body(t);
         CLEANUP(freep) char *key = NULL;
 
         if (asprintf(&key, ORPHAN_PREFIX "%s", k->id) < 0)
                 return -ENOMEM;
+        if (t->kind == REQUEST_CLONE)
+                return store_copy(t->file->env->store, t->src, t->match, key, &t->meta, NULL,
+                                  bytes_put, k);
+        struct store_body body = upload_request_body(t);
         return store_put(t->file->env->store, key, &body, &t->meta, NULL, bytes_put, k);
 }
 
@@ -149,9 +159,11 @@ static int describe(struct recovery_record *k, const struct upload_request *t)
 static bool may_record(struct upload_request *t)
 {
         struct wfile *f = t->file;
+        bool publishes =
+                t->kind == REQUEST_PUT || t->kind == REQUEST_COMPLETE || t->kind == REQUEST_CLONE;
+        bool through_first_name = t->kind == REQUEST_COMPLETE && t->src;
 
-        if ((t->kind != REQUEST_PUT && t->kind != REQUEST_COMPLETE) || t->append ||
-            (!t->cond.if_match && !t->src))
+        if (!publishes || t->append || (!t->cond.if_match && !through_first_name))
                 return false;
         mutex_lock(&f->mtx);
         bool may = !f->locked.unlinked && (f->locked.commit.phase == COMMIT_RECORDING ||

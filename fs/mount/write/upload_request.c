@@ -182,8 +182,7 @@ static void set_cond_locked(struct wfile *f, struct upload_request *t) REQUIRES(
         unsigned caps = store_caps(f->env->store);
         /* What was changed in a version needs that version; a new one is the last close's. */
         const struct base *base = &f->locked.base;
-        bool needs = !f->locked.anew && !f->locked.origin.key && base->object.etag[0] &&
-                     caps & STORE_CAP_IF_MATCH;
+        bool needs = !f->locked.anew && base->object.etag[0] && caps & STORE_CAP_IF_MATCH;
         if (first_name_locked(f)) {
                 set_first_name_locked(f, t, needs ? base->object.etag : NULL);
                 return;
@@ -191,9 +190,9 @@ static void set_cond_locked(struct wfile *f, struct upload_request *t) REQUIRES(
         t->cond.if_absent = f->locked.if_absent && caps & STORE_CAP_IF_ABSENT;
         if (!needs)
                 return;
-        if (!t->match && !(t->match = strdup(base->object.etag)))
+        if (!(t->base = strdup(base->object.etag)))
                 t->err = -ENOMEM;
-        t->cond.if_match = t->match;
+        t->cond.if_match = t->base;
 }
 
 /* The version that was changed is gone: nothing is published. */

@@ -148,9 +148,8 @@ struct upload_request {
         uint64_t off, len;
         struct store_upload *upload;
         char *key, *src, *match; /* copies of what may change meanwhile */
-        char *base; /* REQUEST_COMPLETE elsewhere than at `key`: the version that has to be at `key`
-                     */
-        int failed; /* REQUEST_REMOVE: what the commit ends with after it */
+        char *base;              /* what publishes: the version that has to be at `key`, or NULL */
+        int failed;              /* REQUEST_REMOVE: what the commit ends with after it */
         struct store_cond cond;
         struct store_meta meta;
         struct store_object obj; /* published by what it was before */
