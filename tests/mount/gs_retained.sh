@@ -4,7 +4,7 @@
 CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 16
+plan 22
 start_store --retention 1h
 head -c 12000000 /dev/urandom >"$tmp/data"
 mount_ckptfs attr_ttl=0 part_size=5M
@@ -21,18 +21,27 @@ mkdir "$mnt/dir"
 expect_eq "ok ok ok" "$(fdo open wct "$mnt/dir/f" write 10 close)" "a file is written into a directory"
 expect_eq EACCES "$(fdo rename "$mnt/dir" "$mnt/other")" "a directory of files that are retained is not renamed"
 expect_eq "dir/f 10" "$(cd "$mnt" && echo dir/*) $(objects size dir/f)" "a directory that is not renamed has its file"
-expect_eq "ok ok EACCES" "$(fdo src "$tmp/data" open wct "$mnt/large" write 12000000 close | cut -d ' ' -f 2-)" "a file of several parts cannot be moved to its name"
-expect_eq "dir small" "$(ls "$mnt" | xargs)" "a file that cannot be moved to its name does not show"
+# A file of several parts is uploaded by another name, and cannot be moved from there.
+expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/large" write 12000000 close)" \
+	"a file of several parts is written where objects are retained"
+same "a file of several parts that was copied to its name is right" "$tmp/data" large
+expect_eq "ok ok ok EACCES" "$(fdo src "$tmp/data" open wct "$mnt/large" write 11000000 close)" "a file of several parts that is retained is not replaced"
+same "the file of several parts that is retained stands" "$tmp/data" large
+"$builddir/ckptctl" uploads list -o "endpoint=$CKPTFS_TEST_ENDPOINT" "gs://$CKPTFS_TEST_BUCKET" >"$tmp/uploads"
+expect_eq 2 "$(grep -c large "$tmp/uploads")" "ckptctl lists what the policy keeps of both"
 # What is retained, be it the mount's own, makes a line each time.
 expect_log 'store: (put|rename|delete|upload-abort) .* 403 retentionPolicyNotMet: .* wait until its retention ends'
-expect_log 'store: upload-complete .* 403 retentionPolicyNotMet: .* give upload=compose'
+expect_log 'store: upload-complete .* 403 retentionPolicyNotMet: .* it is done, but what it used stays'
+expect_log 'store: upload-complete .* 403 retentionPolicyNotMet: .* Permission denied'
 expect_log '(small|large): not published, .*: Permission denied'
 expect_log 'large: its unfinished upload could not be aborted'
 umount_ckptfs
 
-mount_ckptfs attr_ttl=0 part_size=5M upload=compose
-expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/large" write 12000000 close)" "a file of several parts is composed"
-same "a file that was composed is right" "$tmp/data" large
-expect_log "a directory's rename was not finished"
-expect_log 'upload-complete .* it is done, but what it used stays'
-umount_ckptfs
+for way in compose resumable; do
+	mount_ckptfs attr_ttl=0 part_size=5M upload=$way
+	expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/$way" write 12000000 close)" "a file of several parts is sent with upload=$way"
+	same "a file that was sent with upload=$way is right" "$tmp/data" $way
+	expect_log "a directory's rename was not finished"
+	expect_log 'upload-complete .* it is done, but what it used stays'
+	umount_ckptfs
+done

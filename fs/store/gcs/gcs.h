@@ -103,6 +103,10 @@ op_parse_fn gcs_xml_copied, gcs_xml_meta_set, gcs_xml_listed, gcs_xml_deleted;
 /* gcs_error.c: as their namesakes of S3. */
 bool gcs_ok(const struct op *op);
 int gcs_fault(struct store_kind *k, struct op *op);
+/* Whether a retention policy refused it: "all current and future objects in the bucket cannot be
+ * deleted or replaced until they reach the age you define in the policy" (Cloud Storage, "Bucket
+ * Lock"). */
+bool gcs_is_retained(const struct op *op);
 /* What a status and a reason mean, as gcs_fault() returns it. */
 int gcs_meaning(int status, const char *reason, bool if_absent);
 void gcs_explain(struct store_kind *k, const struct op *op, int err, char *why, size_t nwhy);

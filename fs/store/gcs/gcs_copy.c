@@ -5,7 +5,9 @@
  * gone then, only what the target is tells whether we moved it, or another host did to another
  * name. If the target is another version, nobody can tell: -EIO. A server may not have moveTo; it
  * then answers as if there were no object, so what counts is whether there is one: if so, here and
- * from now on, an object is rewritten and what it was made of is deleted. */
+ * from now on, an object is rewritten and what it was made of is deleted. An upload that a
+ * retention policy keeps by its first name is rewritten, too, and stays there until the policy lets
+ * it go. */
 #include "store/gcs/gcs.h"
 
 #include <errno.h>
@@ -236,6 +238,11 @@ static int moved(struct store_kind *k, struct op *op)
                        (k->emulator && op->rq.status == 400) || half;
         if (!err)
                 __atomic_store_n(&k->moves, true, __ATOMIC_RELAXED);
+        if (err == -EACCES && op->verb == OP_COMPLETE && gcs_is_retained(op)) {
+                op->maybe_done = false; /* or there were nothing to move any more */
+                op->stage = GCS_REWRITE;
+                return OP_AGAIN;
+        }
         if (!refused && !gcs_may_be_ours(op, err) && !is_unclear(op, err))
                 return err;
         op->unseen = op->maybe_done;

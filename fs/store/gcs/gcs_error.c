@@ -170,21 +170,21 @@ static bool is_unpaid(const struct op *op)
         return op->rq.status == 400 && strcasestr(op->fault.message, "requester pays");
 }
 
+bool gcs_is_retained(const struct op *op)
+{
+        return !strcasecmp(op->fault.code, "retentionPolicyNotMet");
+}
+
 /* What keeps an object is no matter of credentials ("HTTP status and error codes"). */
 static const char *remedy_of(const struct op *op)
 {
-        const char *code = op->fault.code;
-        bool retained = !strcasecmp(code, "retentionPolicyNotMet");
-
         if (is_unpaid(op))
                 return "set billing_project to a project that pays";
-        if (!retained && strcasecmp(code, "objectUnderActiveHold") != 0)
-                return NULL;
-        if (retained && op->verb == OP_COMPLETE)
-                return "in a bucket with a retention policy give upload=compose";
-        return retained ? "wait until its retention ends, or use a bucket without a retention "
-                          "policy"
-                        : "have the hold on the object released";
+        if (gcs_is_retained(op))
+                return "wait until its retention ends, or use a bucket without a retention policy";
+        return strcasecmp(op->fault.code, "objectUnderActiveHold")
+                       ? NULL
+                       : "have the hold on the object released";
 }
 
 int gcs_fault(struct store_kind *k, struct op *op)
