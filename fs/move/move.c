@@ -295,10 +295,11 @@ static void piece_landed(void *arg, int err, const struct store_object *obj)
         }
         if (!err && !v->undoes)
                 note_copied(p, obj);
-        /* Deleted since it was listed; or, on the way back, somebody made another. */
-        if (err == -ENOENT || (err == -EEXIST && v->undoes))
+        /* Deleted since it was listed; or, on the way back, or before another finishes the rename,
+         * somebody made another. */
+        if (err == -ENOENT || (err == -EEXIST && (v->undoes || v->resumes)))
                 err = 0;
-        piece_end(p, err);
+        piece_end(p, err == -EEXIST ? -ENOTEMPTY : err);
 }
 
 /* What the marker says of its directory. */
@@ -306,11 +307,13 @@ static void marker_headed(void *arg, int err, const struct store_object *obj)
 {
         struct piece *p = arg;
         const struct store_body empty = store_body_mem(NULL, 0);
+        const struct store_cond cond = {.if_absent = p->v->undoes};
 
         if (!err)
                 take_version(p, obj);
         if (!err)
-                err = store_put(p->v->job.store, p->dst, &empty, &obj->meta, NULL, piece_landed, p);
+                err = store_put(p->v->job.store, p->dst, &empty, &obj->meta, &cond, piece_landed,
+                                p);
         if (err)
                 piece_landed(p, err, NULL);
 }
@@ -319,7 +322,8 @@ static void marker_headed(void *arg, int err, const struct store_object *obj)
 static int send_piece(struct piece *p)
 {
         struct move *v = p->v;
-        const struct store_cond cond = {.if_absent = v->undoes};
+        /* There was nothing at `to`, when that was looked at. A directory may be there, though. */
+        const struct store_cond cond = {.if_absent = v->undoes || !p->marker};
         const char *match = *p->etag ? p->etag : NULL;
 
         if (p->marker && !v->renames)

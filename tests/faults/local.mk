@@ -121,6 +121,7 @@ EXTRA_DIST += \
 	%D%/rename_delete_denied.json \
 	%D%/rename_dir_copied_late.json \
 	%D%/rename_dir_refused_late.json \
+	%D%/rename_dir_target_held.json \
 	%D%/rename_ends_first.json \
 	%D%/rename_ends_late.json \
 	%D%/rename_held.json \

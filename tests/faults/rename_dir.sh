@@ -3,7 +3,7 @@
 # rename_dir.sh: a rename of a directory that fails or is cut off loses nothing, and can be finished.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-if on_gs; then plan 22; else plan 27; fi
+if on_gs; then plan 25; else plan 30; fi
 start_store
 mount_ckptfs attr_ttl=0
 objects fill d/f 100
@@ -17,6 +17,20 @@ expect_eq "ok" "$(fdo rename "$mnt/d" "$mnt/e")" "a rename of a directory tries 
 check "all files are there after replies that failed or were lost" all_in e
 set_faults
 fdo rename "$mnt/e" "$mnt/d" >/dev/null
+
+# There was nothing at the new name, and another host puts a file there before one of ours comes.
+set_faults rename_dir_target_held
+fdo rename "$mnt/d" "$mnt/e" >"$tmp/renamed" &
+renames=$!
+wait_for 20 objects size e/f00000 >"$tmp/copied"
+printf theirs | store_put e/f00001
+wait $renames
+set_faults
+# promise: rename.dir-fails
+expect_eq ENOTEMPTY "$(cat "$tmp/renamed")" "a rename of a directory does not replace what another host puts at its new name"
+check "all files are where they were when another host has the new name" all_in d
+expect_eq "e/f00001 theirs" "$(store_ls e | xargs) $(store_cat e/f00001)" "the other host's file is the only one at the new name"
+objects rm e/f00001
 
 set_faults rename_some_denied
 expect_eq "EACCES" "$(fdo rename "$mnt/d" "$mnt/e")" "a rename of a directory whose copy is refused says so"
