@@ -302,6 +302,12 @@ static void piece_landed(void *arg, int err, const struct store_object *obj)
         piece_end(p, err == -EEXIST ? -ENOTEMPTY : err);
 }
 
+static int copy_piece(struct piece *p, const struct store_cond *cond)
+{
+        return store_copy(p->v->job.store, p->src, *p->etag ? p->etag : NULL, p->dst, NULL, cond,
+                          piece_landed, p);
+}
+
 /* What the marker says of its directory. */
 static void marker_headed(void *arg, int err, const struct store_object *obj)
 {
@@ -311,14 +317,16 @@ static void marker_headed(void *arg, int err, const struct store_object *obj)
 
         if (!err)
                 take_version(p, obj);
-        if (!err)
+        if (!err && (obj->tagged || obj->meta.missing))
+                err = copy_piece(p, &cond);
+        else if (!err)
                 err = store_put(p->v->job.store, p->dst, &empty, &obj->meta, &cond, piece_landed,
                                 p);
         if (err)
                 piece_landed(p, err, NULL);
 }
 
-/* A marker is made anew: some stores copy none. */
+/* A marker is made anew, since some stores copy none, unless it has what only a copy hands on. */
 static int send_piece(struct piece *p)
 {
         struct move *v = p->v;
@@ -330,8 +338,7 @@ static int send_piece(struct piece *p)
                 return store_head(v->job.store, p->src, marker_headed, p);
         return v->renames
                        ? store_rename(v->job.store, p->src, match, p->dst, &cond, piece_landed, p)
-                       : store_copy(v->job.store, p->src, match, p->dst, NULL, &cond, piece_landed,
-                                    p);
+                       : copy_piece(p, &cond);
 }
 
 /* What is at `to` was copied before the crash, or written after it. */

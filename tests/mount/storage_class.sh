@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/mount.sh"
 . "$srcdir/tests/lib/sim.sh"
 need_fuse
-plan 23
+plan 26
 CKPTFS_TEST_BUCKET=bkt
 head -c 12000000 /dev/urandom >"$tmp/data"
 sim_start --data "$tmp/objects"
@@ -43,7 +43,15 @@ put file STANDARD_IA
 put dir/below GLACIER_IR
 mv "$mnt/file" "$mnt/dir/file"
 expect_eq "STANDARD_IA:1:" "$(of dir/file)" "a file of others keeps its class when it is renamed"
+req PUT /bkt/dir/ -d '' -H 'x-amz-tagging: a=b&c=d' -H 'x-amz-meta-mode: 16832' >/dev/null
 mv "$mnt/dir" "$mnt/there"
+# promise: attrs.metadata
+expect_eq ":2: 700" "$(of there/) $(stat -c %a "$mnt/there")" "a directory of others keeps its tags and its mode when it is renamed"
+chmod 750 "$mnt/there"
+expect_eq ":2: 750" "$(of there/) $(stat -c %a "$mnt/there")" "a directory of others keeps its tags with other attributes"
+chmod 755 "$mnt/there"
+renamed_plain() { mkdir "$mnt/plain" && mv "$mnt/plain" "$mnt/named" && of named/; }
+expect_eq "::" "$(renamed_plain)" "a directory without tags has none when it is renamed"
 expect_eq "STANDARD_IA:1: GLACIER_IR:1:" "$(of there/file) $(of there/below)" \
 	"files of others keep their classes when their directory is renamed"
 chmod 600 "$mnt/there/file"

@@ -105,16 +105,17 @@ static int attr_sync_send(struct attr_sync *a, bool *nothing)
         a->sent = attr_copy(&n->attr);
         a->turn = n->attr_now;
         snprintf(etag, sizeof etag, "%s", n->etag ? n->etag : "");
-        bool marker = n->dir && !n->size;
+        /* A marker is made anew, where there was none, too; unless that would lose its tags. */
+        bool anew = n->dir && !n->size && !n->attr.tagged;
         a->flying = true;
         attr_sync_follow_locked(n); /* the first: it takes no other's place */
         tree_unlock(a->m->tree);
         if (err || !key)
                 return err ? err : -ENOMEM;
-        if (!marker)
+        if (!anew)
                 return store_set_meta(a->m->store, key, *etag ? etag : NULL, &meta, attr_sync_sent,
                                       a);
-        struct store_body empty = store_body_mem(NULL, 0); /* makes one where there was none */
+        struct store_body empty = store_body_mem(NULL, 0);
         return store_put(a->m->store, key, &empty, &meta, NULL, attr_sync_sent, a);
 }
 

@@ -127,7 +127,7 @@ static int read_pair(struct attr *a, const char *name, const char *value, bool d
 
 int attr_from_object(const struct store_object *obj, bool dir, struct attr *a)
 {
-        *a = (struct attr){.partial = obj->meta.missing};
+        *a = (struct attr){.partial = obj->meta.missing, .tagged = obj->tagged};
         const char *value;
         for (const char *name = NULL; (name = store_meta_next(&obj->meta, name, &value));) {
                 int err = read_pair(a, name, value, dir);

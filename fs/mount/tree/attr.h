@@ -35,6 +35,7 @@ struct attr {
         dev_t rdev;
         int64_t mtime_ns, atime_ns, ctime_ns;
         bool partial;   /* the object has metadata that is not here */
+        bool tagged;    /* so has it tags */
         bool written;   /* mtime is that of a write: later writes move it */
         bool new_bytes; /* what others wrote of the bytes holds no more */
         struct {

@@ -31,6 +31,8 @@ void s3_object(struct store_kind *k, const struct http_req *rq, struct store_obj
                         out->has_crc = s3_crc(value, &out->crc32c);
                 else if (!strcmp(name, S3_CRC64NVME)) /* always that of the whole */
                         out->has_crc64 = s3_crc64(value, &out->crc64nvme);
+                else if (!strcmp(name, "x-amz-tagging-count"))
+                        out->tagged = strtoull(value, NULL, 10) > 0;
                 else if (!strcmp(name, "x-amz-missing-meta"))
                         out->meta.missing |= strtoull(value, NULL, 10) > 0;
                 else if (!strncmp(name, meta, sizeof meta - 1))
