@@ -127,6 +127,9 @@ struct store_meta {
         bool missing; /* the object has others, which are not here: a write of these would drop
                          them, and is refused with -EPERM; with STORE_CAP_PATCH_META
                          store_set_meta() leaves them as they are */
+        /* Counts the changes of metadata alone that the version of the object has seen, where the
+         * store tells; 0: it does not, or these were not told by it. */
+        uint64_t turn;
         size_t len;
         char buf[STORE_META_MAX];
 };
@@ -302,9 +305,10 @@ int store_copy(struct store *s, const char *src, const char *src_match, const ch
                const struct store_meta *meta, const struct store_cond *cond, store_done_fn *done,
                void *arg);
 
-/* Replaces the metadata of an object, of version if_match unless that is NULL (-ESTALE). done()
- * gets the etag and time of what is there then: the bytes are the same, the version may be another.
- */
+/* Replaces the metadata of an object, of version if_match unless that is NULL (-ESTALE). Where
+ * meta->turn is not 0, they must be those that the store told with it (-ESTALE). done() gets the
+ * etag and time of what is there then, and the turn of the metadata: the bytes are the same, the
+ * version may be another. */
 int store_set_meta(struct store *s, const char *key, const char *if_match,
                    const struct store_meta *meta, store_done_fn *done, void *arg);
 
@@ -339,6 +343,7 @@ struct store_entry {
         const char *meta;
         size_t nmeta;
         bool partial; /* the object has metadata beside these: `missing` of struct store_meta */
+        uint64_t meta_turn; /* of struct store_meta */
 };
 void store_entry_meta(const struct store_entry *e, struct store_meta *out);
 struct store_page {

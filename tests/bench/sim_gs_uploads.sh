@@ -5,7 +5,7 @@
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/sim.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 62
+plan 63
 
 sim_start --data "$tmp/data" --protocol gs --rewrite-chunk 4M --resume-short 512K
 o=/storage/v1/b/bkt/o up=/upload/storage/v1/b/bkt/o
@@ -60,6 +60,8 @@ gen=$(field x-goog-generation) hash=$(field x-goog-hash)
 req GET "$o/xml" >/dev/null
 expect_eq "$gen $hash v" "$(j '"\(.generation) crc32c=\(.crc32c) \(.metadata.k)"')" "the JSON API tells of an object of the XML API"
 expect_eq 412 "$(req PUT /bkt/xml -T "$tmp/big" -H 'x-goog-if-generation-match: 0')" "the XML API obeys conditions"
+of_turn() { req PUT /bkt/xml3 -H 'x-goog-copy-source: /bkt/xml' -H "x-goog-copy-source-if-metageneration-match: $1" -d ''; }
+expect_eq "412 200" "$(of_turn 2) $(of_turn 1)" "the XML API obeys a condition on the metadata that are copied"
 expect_eq 400 "$(req PUT /bkt/xml2 -T "$tmp/big" -H 'x-goog-hash: crc32c=AAAAAA==')" "the XML API verifies checksums"
 expect_eq 400 "$(req PUT /bkt/xml2 -T "$tmp/big" -H "x-goog-meta-who: Zoë")" "the XML API takes metadata of ASCII alone"
 head -c 5242880 /dev/urandom >"$tmp/p1"

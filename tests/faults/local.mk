@@ -137,6 +137,7 @@ EXTRA_DIST += \
 	%D%/resumable_gone.json \
 	%D%/resumable_hiccups.json \
 	%D%/resumable_refused.json \
+	%D%/set_meta_lost.json \
 	%D%/short_pages.json \
 	%D%/short_uploads.json \
 	%D%/skewed.json \

@@ -32,6 +32,7 @@ mount_tests = \
 	%D%/express_names.sh \
 	%D%/express_uploads.sh \
 	%D%/gs_append.sh \
+	%D%/gs_attrs.sh \
 	%D%/gs_class.sh \
 	%D%/gs_csek.sh \
 	%D%/gs_keys.sh \

@@ -229,7 +229,10 @@ static bool is_of_locked(const struct node *n, const struct list_entry *le) REQU
 /* The attributes that the listing told, to be released; false when it told none. */
 static bool read_told(const struct list_entry *le, struct attr *a)
 {
-        const struct store_entry e = {.meta = le->meta, .nmeta = le->nmeta, .partial = le->partial};
+        const struct store_entry e = {.meta = le->meta,
+                                      .nmeta = le->nmeta,
+                                      .partial = le->partial,
+                                      .meta_turn = le->meta_turn};
         struct store_object obj = {.size = le->size};
 
         *a = (struct attr){0};

@@ -127,9 +127,9 @@ static void marker_made(void *arg, int err, const struct store_object *obj)
         struct node_info info = {.dir = true, .etag = "", .marker = true, .attr = &c->attr};
         struct fuse_entry_param e;
         struct node *n = NULL;
-        (void)obj;
 
         if (!err) {
+                c->attr.turn = obj->meta.turn;
                 tree_lock(c->m->tree);
                 n = tree_enter_locked(c->m->tree, c->dir, c->name, &info);
                 tree_entries_changed_locked(c->dir);

@@ -105,8 +105,11 @@ static int attr_sync_send(struct attr_sync *a, bool *nothing)
         a->sent = attr_copy(&n->attr);
         a->turn = n->attr_now;
         snprintf(etag, sizeof etag, "%s", n->etag ? n->etag : "");
-        /* A marker is made anew, where there was none, too; unless that would lose its tags. */
-        bool anew = n->dir && !n->size && !n->attr.tagged;
+        /* A marker is made anew, where there was none, too; unless that would lose its tags, or
+         * what another host has changed. */
+        bool anew = n->dir && !n->size && !n->attr.tagged && !n->attr.turn;
+        const struct store_cond cond = {.if_absent = !n->marker &&
+                                                     store_caps(a->m->store) & STORE_CAP_IF_ABSENT};
         a->flying = true;
         attr_sync_follow_locked(n); /* the first: it takes no other's place */
         tree_unlock(a->m->tree);
@@ -116,7 +119,7 @@ static int attr_sync_send(struct attr_sync *a, bool *nothing)
                 return store_set_meta(a->m->store, key, *etag ? etag : NULL, &meta, attr_sync_sent,
                                       a);
         struct store_body empty = store_body_mem(NULL, 0);
-        return store_put(a->m->store, key, &empty, &meta, NULL, attr_sync_sent, a);
+        return store_put(a->m->store, key, &empty, &meta, &cond, attr_sync_sent, a);
 }
 
 /* The object is of another version now, with the same bytes. */
@@ -155,8 +158,10 @@ static bool end_request_locked(struct attr_sync *a, int err, const struct store_
                 waiters_move(&a->sending, &a->queued);
         } else if (obj) {
                 attr_move(&a->carried, &a->sent);
+                a->carried.turn = n->attr.turn = obj->meta.turn;
                 n->attr_saved = a->turn;
                 n->published = true;
+                n->marker = n->dir;
                 n->known_ns = tree_now_ns(); /* heads asked before tell of the past */
                 take_version_locked(a, obj);
         }
@@ -258,9 +263,13 @@ static void attr_sync_ended(struct attr_sync *a, int err, const struct store_obj
                 attr_sync_go(a);
 }
 
+/* A marker that has come or is gone is another version of the directory. */
 static void attr_sync_sent(void *arg, int err, const struct store_object *obj)
 {
-        attr_sync_ended(arg, err, obj);
+        struct attr_sync *a = arg;
+
+        bool other = a->n->dir && (err == -ENOENT || err == -EEXIST);
+        attr_sync_ended(a, other ? -ESTALE : err, obj);
 }
 
 void attr_sync(struct mount *m, struct node *n, const struct attr *before, struct waiter *w)
@@ -329,18 +338,23 @@ bool attr_sync_published_locked(struct mount *m, struct node *n, const struct st
         info.complete = false; /* a head may say more of it */
         n->attr_saved = n->attr_sent;
         attr_touch_published(&n->attr);
+        bool more = n->attr_now != n->attr_saved;
+        n->attr.turn = more ? 0 : obj->meta.turn; /* nobody makes the rest of the changes anew */
         if (n->attr_early && n->attr.written)
                 n->attr.set &= ~(unsigned)(ATTR_MTIME | ATTR_CTIME); /* the store tells them */
         info.attr = &n->attr;
         if (tree_set_info_locked(m->tree, n, &info) || n->attr_early)
                 n->fresh_until = 0;
-        return n->attr_now != n->attr_saved;
+        return more;
 }
 
 bool attr_sync_left_locked(struct node *n) REQUIRES(tree_mutex)
 {
         attr_touch_failed(&n->attr);
-        return n->hashed && n->attr_now != n->attr_saved && !attr_sync_waits_for_commit_locked(n);
+        bool more = n->attr_now != n->attr_saved;
+        if (more)
+                n->attr.turn = 0; /* as in attr_sync_published_locked() */
+        return n->hashed && more && !attr_sync_waits_for_commit_locked(n);
 }
 
 void attr_sync_touch(struct mount *m, struct node *n, uid_t uid)

@@ -127,7 +127,8 @@ static int read_pair(struct attr *a, const char *name, const char *value, bool d
 
 int attr_from_object(const struct store_object *obj, bool dir, struct attr *a)
 {
-        *a = (struct attr){.partial = obj->meta.missing, .tagged = obj->tagged};
+        *a = (struct attr){
+                .partial = obj->meta.missing, .tagged = obj->tagged, .turn = obj->meta.turn};
         const char *value;
         for (const char *name = NULL; (name = store_meta_next(&obj->meta, name, &value));) {
                 int err = read_pair(a, name, value, dir);
@@ -199,6 +200,7 @@ int attr_to_meta(const struct attr *a, struct store_meta *m)
 
         m->len = 0;
         m->missing = a->partial;
+        m->turn = a->turn;
         if (a->set & ATTR_MODE)
                 err = add_number(m, "mode", a->mode);
         if (!err && a->set & ATTR_UID)

@@ -36,6 +36,7 @@ struct attr {
         int64_t mtime_ns, atime_ns, ctime_ns;
         bool partial;   /* the object has metadata that is not here */
         bool tagged;    /* so has it tags */
+        uint64_t turn;  /* of the object's metadata, as of struct store_meta */
         bool written;   /* mtime is that of a write: later writes move it */
         bool new_bytes; /* what others wrote of the bytes holds no more */
         struct {

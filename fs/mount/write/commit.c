@@ -439,6 +439,7 @@ static void moved_locked(struct wfile *f, struct outcome *out, struct upload_req
                          const struct store_object *obj) REQUIRES(&f->mtx)
 {
         snprintf(t->obj.etag, sizeof t->obj.etag, "%s", obj->etag);
+        t->obj.meta.turn = obj->meta.turn;
         if (store_caps(f->env->store) & STORE_CAP_RENAME)
                 published_locked(f, out, &t->obj, false);
         else

@@ -72,6 +72,9 @@ void gcs_kms(struct gcs_msg *m, const struct store_kind *k, const char *name);
 int gcs_send(struct store_kind *k, struct op *op, struct gcs_msg *m);
 /* The conditions on the object that is written, and on the source of a copy. */
 void gcs_cond(struct gcs_msg *m, const struct op *op);
+/* The turn of the metadata that a change of them replaces; false: there is no condition on it. */
+enum { GCS_TURN_LEN = 21 };
+bool gcs_meta_turn(const struct op *op, char text[GCS_TURN_LEN]);
 
 /* gcs_xml.c: the XML API. Of a kind with k->keys the functions above and below lead there. */
 enum { GCS_HASH_LEN = 24 };
@@ -97,8 +100,8 @@ int gcs_xml_delete(struct store_kind *k, struct op *op, const char *key, const c
 int gcs_xml_copy(struct store_kind *k, struct op *op, const char *from);
 int gcs_xml_list(struct store_kind *k, struct op *op, const char *prefix, const char *delim,
                  const char *continuation);
-op_build_fn gcs_xml_set_meta, gcs_xml_delete_many;
-op_parse_fn gcs_xml_copied, gcs_xml_meta_set, gcs_xml_listed, gcs_xml_deleted;
+op_build_fn gcs_xml_delete_many;
+op_parse_fn gcs_xml_copied, gcs_xml_listed, gcs_xml_deleted;
 
 /* gcs_error.c: as their namesakes of S3. */
 bool gcs_ok(const struct op *op);

@@ -351,14 +351,19 @@ int gcs_rename_parse(struct store_kind *k, struct op *op)
 
 /* --- metadata --- */
 
+/* A host that changes some of them sends all that it knows: those that another host has changed
+ * since are told by the number of such changes, and must not be replaced. */
 int gcs_set_meta_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_PATCH);
         CLEANUP(json_freep) struct json *j = json_new_object();
         struct json *meta = NULL;
+        char turn[GCS_TURN_LEN];
 
+        if (op->stage == GCS_VERIFY)
+                return gcs_head(k, op, op->key);
         if (k->keys)
-                return gcs_xml_set_meta(k, op);
+                return gcs_xml_copy(k, op, op->key);
         int err = gcs_add_meta(j, op->meta, &meta);
         for (size_t i = 0; !err && i < GCS_OUR_META; i++)
                 if (!store_meta_get(op->meta, gcs_our_meta[i]))
@@ -370,14 +375,25 @@ int gcs_set_meta_build(struct store_kind *k, struct op *op)
         gcs_object_path(&m.path, k, op->key);
         gcs_query(&m, "fields", gcs_fields);
         gcs_cond(&m, op);
+        if (gcs_meta_turn(op, turn))
+                gcs_query(&m, "ifMetagenerationMatch", turn);
         m.text = &op->text;
         m.type = "application/json";
         return gcs_send(k, op, &m);
 }
 
+/* A condition that does not hold may be due to a try of ours, after which there is another turn of
+ * the metadata, or by the XML API another version. */
 int gcs_set_meta_parse(struct store_kind *k, struct op *op)
 {
-        if (k->keys)
-                return gcs_xml_meta_set(k, op);
-        return gcs_ok(op) ? gcs_read_resource(op, op->key) : gcs_fault(k, op);
+        int err;
+
+        if (op->stage == GCS_VERIFY) {
+                err = gcs_ok(op) ? gcs_read_resource(op, op->key) : gcs_fault(k, op);
+                return err || meta_has_all(&op->obj.meta, op->meta) ? err : op->verify_err;
+        }
+        err = k->keys      ? gcs_xml_copied(k, op)
+              : gcs_ok(op) ? gcs_read_resource(op, op->key)
+                           : gcs_fault(k, op);
+        return err == -ESTALE && op->maybe_done ? gcs_verify_begin(op, err) : err;
 }

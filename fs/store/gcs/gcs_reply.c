@@ -16,9 +16,11 @@
  * on it, the object cannot be deleted or replaced" (Cloud Storage, "Object holds"). */
 #define HEADER_FIELDS                                                                              \
         "contentType,cacheControl,contentDisposition,contentEncoding,contentLanguage,customTime"
-const char gcs_fields[] = "name,size,generation,timeCreated,crc32c,metadata," HEADER_FIELDS;
+const char gcs_fields[] = "name,size,generation,metageneration,timeCreated,crc32c,"
+                          "metadata," HEADER_FIELDS;
 const char gcs_page_fields[] = "nextPageToken,prefixes,"
-                               "items(name,size,generation,timeCreated,metadata," HEADER_FIELDS ")";
+                               "items(name,size,generation,metageneration,timeCreated,"
+                               "metadata," HEADER_FIELDS ")";
 
 /* Headers of an object, which a resource has as fields. */
 static const struct {
@@ -118,6 +120,8 @@ bool gcs_resource(const struct json *j, struct store_object *out)
                 return false;
         if (!read_number(json_get(j, "generation"), &generation) || !generation)
                 return false;
+        if (!read_number(json_get(j, "metageneration"), &out->meta.turn))
+                return false;
         snprintf(out->etag, sizeof out->etag, "%" PRIu64, generation);
         read_meta(j, &out->meta);
         return true;
@@ -194,6 +198,8 @@ void gcs_object(struct store_kind *k, const struct http_req *rq, struct store_ob
                         out->size = digits_size(value);
                 else if (!strcmp(name, "x-goog-generation") && strlen(value) < sizeof out->etag)
                         memcpy(out->etag, value, strlen(value) + 1);
+                else if (!strcmp(name, "x-goog-metageneration"))
+                        (void)digits_parse(value, &out->meta.turn); /* unreadable: not told */
                 else if (!strcmp(name, "last-modified"))
                         out->mtime_ns = s3_time_http(value);
                 else if (!strcmp(name, "x-goog-hash"))

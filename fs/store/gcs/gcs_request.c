@@ -3,6 +3,7 @@
 #include "store/gcs/gcs.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,6 +50,15 @@ void gcs_cond(struct gcs_msg *m, const struct op *op)
                 gcs_header(m, "x-goog-if-generation-match", generation);
         else if (generation)
                 gcs_query(m, "ifGenerationMatch", generation);
+}
+
+bool gcs_meta_turn(const struct op *op, char text[GCS_TURN_LEN])
+{
+        bool told = op->verb == OP_SET_META && op->meta->turn;
+
+        if (told)
+                snprintf(text, GCS_TURN_LEN, "%" PRIu64, op->meta->turn);
+        return told;
 }
 
 void gcs_batch_query(struct buf *path, const struct store_kind *k, const char *generation)

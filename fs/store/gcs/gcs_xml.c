@@ -183,6 +183,7 @@ int gcs_xml_copy(struct store_kind *k, struct op *op, const char *from)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_PUT);
         CLEANUP(buf_release) struct buf names = BUF_INIT, source = BUF_INIT;
+        char turn[GCS_TURN_LEN];
 
         m.type = op->meta ? GCS_TYPE : NULL;
         buf_addc(&source, '/');
@@ -197,6 +198,8 @@ int gcs_xml_copy(struct store_kind *k, struct op *op, const char *from)
         gcs_header(&m, "x-goog-metadata-directive", op->meta ? "REPLACE" : "COPY");
         if (op->src_match)
                 gcs_header(&m, "x-goog-copy-source-if-generation-match", op->src_match);
+        if (gcs_meta_turn(op, turn))
+                gcs_header(&m, "x-goog-copy-source-if-metageneration-match", turn);
         gcs_cond(&m, op);
         gcs_csek_source(&m, k);
         gcs_kms(&m, k, "x-goog-encryption-kms-key-name");
@@ -214,25 +217,6 @@ int gcs_xml_copied(struct store_kind *k, struct op *op)
         bool made = !err && f[0].text.len;
         s3_fields_release(f, 1);
         return made ? gcs_xml_resource(op) : s3_unreadable(op, -EBADMSG);
-}
-
-int gcs_xml_set_meta(struct store_kind *k, struct op *op)
-{
-        return op->stage == GCS_VERIFY ? gcs_xml_head(k, op, op->key)
-                                       : gcs_xml_copy(k, op, op->key);
-}
-
-/* The copy is another version: a condition that does not hold may be due to a try of ours. */
-int gcs_xml_meta_set(struct store_kind *k, struct op *op)
-{
-        int err;
-
-        if (op->stage == GCS_VERIFY) {
-                err = gcs_ok(op) ? gcs_xml_resource(op) : gcs_fault(k, op);
-                return err || meta_has_all(&op->obj.meta, op->meta) ? err : op->verify_err;
-        }
-        err = gcs_xml_copied(k, op);
-        return err == -ESTALE && op->maybe_done ? gcs_verify_begin(op, err) : err;
 }
 
 /* --- many --- */
