@@ -4,7 +4,7 @@
 # is copied.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 35
+plan 36
 start_store
 head -c 22000000 /dev/urandom >"$tmp/data"
 head -c 1000 "$tmp/data" >"$tmp/small"
@@ -59,6 +59,11 @@ fdo_begin open r large slot 1 open w empty copyrange 0 0 0 22000000 pause close
 objects rm empty
 fdo_ends "ok ok ok 22000000 ok ESTALE" "an empty file that another host removed is no target of a copy"
 expect_eq "" "$(store_ls empty)" "a file that another host removed stays removed when one was copied to it"
+: >empty
+cp small doomed
+fdo_begin open r doomed slot 1 open w empty copyrange 0 0 0 1000 pause close
+objects rm doomed
+fdo_ends "ok ok ok 1000 ok ESTALE" "a copy of what is gone is none, whatever its target is"
 "$builddir/ckptctl" recover --force -o "endpoint=$CKPTFS_TEST_ENDPOINT" \
 	"$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET" | cut -f 1,3,5 >"$tmp/kept"
 expect_eq "$(printf 'published\t%s\tempty\n' 1000 12000000 22000000 22000000)" \
@@ -96,6 +101,7 @@ expect_eq "ok ok ok 22000000 EACCES" \
 same "the old version stands after a copy that is refused" "$tmp/data" small2
 set_faults
 cd /
+expect_log 'empty: what it was to be a copy of, a version of doomed, is gone'
 expect_log 'empty: (its version .* is kept as|not published)'
 expect_log 'copy[23]: not published, the version before it stands: Stale file handle'
 expect_log 'small2: not published, the version before it stands: (Stale file handle|Permission denied)'
