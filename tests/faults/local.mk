@@ -61,6 +61,7 @@ $(fault_gs_tests): %D%/local.mk
 EXTRA_DIST += \
 	$(fault_tests) \
 	%D%/aborts_denied.json \
+	%D%/attributes_answered_late.json \
 	%D%/attributes_late.json \
 	%D%/begin_lost.json \
 	%D%/checks_slowed.json \

@@ -4,7 +4,7 @@
 # version of it each time; and the object is never brought back by a change that ends late.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 13
+plan 15
 start_store --ttfb 20ms
 head -c 40000000 /dev/urandom >"$tmp/data"
 mount_ckptfs part_size=5M read_size=1M
@@ -50,6 +50,24 @@ mkdir "$mnt/d"
 chmod 700 "$mnt/short" & mv "$mnt/short" "$mnt/d/moved"
 wait $!
 expect_eq "d/ d/moved" "$(store_ls | xargs)" "a file that is renamed during a change of mode has one name"
+
+# Who has the file open to write reads what was published by a reader of its own.
+held_has() { objects meta held | grep -q "^mode=$1"; }
+cp "$tmp/data" "$mnt/held"
+forget_pages "$mnt/held"
+exec 9<>"$mnt/held"
+set_faults attributes_answered_late
+chmod 600 "$mnt/held" &
+changing=$!
+wait_for 30 held_has 33152
+expect_eq "$(cksum <"$tmp/data")" "$(cksum <&9)" "a file that may be written is read whole while its mode changes"
+wait $changing
+printf more >&9
+chmod 640 "$mnt/held"
+exec 9<&-
+set_faults
+(cat "$tmp/data"; printf more) >"$tmp/longer"
+same "what is written to it then is published" "$tmp/longer" held
 
 printf 1 >"$mnt/elsewhere"
 stat "$mnt/elsewhere" >/dev/null

@@ -386,8 +386,7 @@ static void published_locked(struct wfile *f, struct outcome *out, const struct 
         f->locked.published++;
         /* Where the next commit is one put too, it needs no byte of this one from the store. */
         wfile_reset_locked(f, out, now.size, by_put && now.size < STORE_PART_SIZE_MIN);
-        if (f->locked.reader)
-                out->reader = TAKE_PTR(f->locked.reader);
+        wfile_drop_reader_locked(f, out);
         finish_locked(f, out, 0, &now);
 }
 
@@ -821,6 +820,7 @@ void wfile_leave(struct wfile *f, struct outcome *out)
 
         pool_unref_list(out->garbage);
         reader_end(out->reader);
+        reader_moved(out->moved);
         pool_share_end(env->pool, &out->share);
         pool_share_end(env->pool, &out->small);
         if (out->published)

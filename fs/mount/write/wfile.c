@@ -106,18 +106,12 @@ static void cut_base_locked(struct wfile *f, uint64_t size) REQUIRES(&f->mtx)
                 b->len = size;
 }
 
-static void drop_reader_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
-{
-        if (f->locked.reader)
-                out->reader = TAKE_PTR(f->locked.reader);
-}
-
 static void forget_origin_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
 {
         if (!f->locked.origin.key)
                 return;
         free(TAKE_PTR(f->locked.origin.key));
-        drop_reader_locked(f, out);
+        wfile_drop_reader_locked(f, out);
 }
 
 void wfile_clear_locked(struct wfile *f) REQUIRES(&f->mtx)
@@ -166,7 +160,7 @@ static int clone_locked(struct wfile *f, struct outcome *out, const char *key,
                 if (!copy)
                         return -ENOMEM;
                 forget_origin_locked(f, out);
-                drop_reader_locked(f, out); /* of the base */
+                wfile_drop_reader_locked(f, out); /* of the base */
                 f->locked.origin = (struct base){.key = copy, .object = *src};
         }
         f->locked.size = f->locked.origin.len = end;

@@ -48,6 +48,7 @@ void wfile_pause(struct wfile *f, struct waiter *w)
         struct outcome out;
         wfile_enter(f, &out);
         f->locked.pauses++;
+        wfile_note_moving_locked(f);
         waiters_add(&f->locked.pausing, w);
         wfile_leave(f, &out);
 }
@@ -56,7 +57,8 @@ void wfile_resume(struct wfile *f)
 {
         struct outcome out;
         wfile_enter(f, &out);
-        f->locked.pauses--;
+        if (!--f->locked.pauses)
+                out.moved = TAKE_PTR(f->locked.moving);
         wfile_advance_locked(f, &out);
         wfile_leave(f, &out);
 }

@@ -198,6 +198,7 @@ struct wfile {
                 unsigned lost; /* counts those of the latter that failed */
                 bool over;     /* the mount has ended: nothing is taken any more */
                 unsigned pauses;
+                struct reader *moving; /* `reader`, while there are pauses: reader_moving() */
                 bool if_absent;
                 bool anew;  /* all of the base was given up: whatever stands is replaced */
                 bool dirty; /* differs from what was published last */
@@ -223,7 +224,7 @@ struct wfile {
 struct outcome {
         struct list begins, ended; /* requests to be started, and to be freed */
         struct pool_buf *garbage;
-        struct reader *reader;
+        struct reader *reader, *moved;
         struct pool_share share, small; /* not needed any more; not enough */
         struct key_lock *key;           /* not needed any more */
         struct waiters callers;         /* of a commit that ended with: */
@@ -363,6 +364,13 @@ void upload_request_end(struct upload_request *t, int err, const struct store_ob
                         struct store_upload *up);
 /* The bytes of its part, read as they are sent. */
 struct store_body upload_request_body(struct upload_request *t);
+
+/* --- wfile_read.c --- */
+/* Whoever has paused the file may be about to give its base another place or version: what finds
+ * the old one gone waits until the file goes on. */
+void wfile_note_moving_locked(struct wfile *f) REQUIRES(&f->mtx);
+/* The base is another one from now on. */
+void wfile_drop_reader_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 
 /* --- conflict_record.c --- */
 /* The version that was changed is gone, but all of the new one is at hand: it is recorded in place

@@ -145,6 +145,21 @@ static int gather_locked(struct wfile *f, struct mixed *x, uint64_t off, uint64_
         return err ? err : note_gap_locked(f, x, at, end);
 }
 
+void wfile_note_moving_locked(struct wfile *f) REQUIRES(&f->mtx)
+{
+        if (f->locked.pauses && !f->locked.moving)
+                f->locked.moving = reader_moving(f->locked.reader);
+}
+
+void wfile_drop_reader_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
+{
+        if (!f->locked.reader)
+                return;
+        out->reader = TAKE_PTR(f->locked.reader);
+        if (f->locked.moving)
+                out->moved = TAKE_PTR(f->locked.moving);
+}
+
 static int base_reader_locked(struct wfile *f, struct mixed *x) REQUIRES(&f->mtx)
 {
         if (!f->locked.reader) {
@@ -153,6 +168,7 @@ static int base_reader_locked(struct wfile *f, struct mixed *x) REQUIRES(&f->mtx
                 if (!f->locked.reader)
                         return -ENOMEM;
                 reader_open(f->locked.reader);
+                wfile_note_moving_locked(f);
         }
         x->file = wfile_ref(f);
         x->reader = reader_ref(f->locked.reader);
