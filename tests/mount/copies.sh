@@ -103,7 +103,7 @@ set_faults
 cd /
 expect_log 'empty: what it was to be a copy of, a version of doomed, is gone'
 expect_log 'empty: (its version .* is kept as|not published)'
-expect_log 'copy[23]: not published, the version before it stands: Stale file handle'
+expect_log 'copy[23]: not published, the version before it stands: Stale file handle: copy it again'
 expect_log 'small2: not published, the version before it stands: (Stale file handle|Permission denied)'
 expect_log 'store: .*(AccessDenied)'
 umount_ckptfs

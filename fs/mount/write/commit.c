@@ -83,7 +83,9 @@ void wfile_set_error_locked(struct wfile *f, int err) REQUIRES(&f->mtx)
                 return;
         f->locked.err = err =
                 f->locked.commit.conflict ? -ESTALE : err; /* whatever the rest failed with */
-        const char *remedy = err == -ESTALE ? "'ckptctl recover' shows what is kept"
+        bool copies = f->locked.origin.key; /* what is not there any more: nothing is kept of it */
+        const char *remedy = err == -ESTALE && copies ? "copy it again from where it is now"
+                             : err == -ESTALE         ? "'ckptctl recover' shows what is kept"
                              : err == -ECANCELED
                                      ? "its writer was ended: save it again if it is wanted"
                                      : "correct that, and save it again";
