@@ -41,6 +41,19 @@ static size_t cut(struct reducer *r, const struct pipe *p)
         return n;
 }
 
+/* A carrier that sums on a device does so on the first: buckets of others go there and back. */
+static int take_room(struct reducer *r)
+{
+        bool others = false;
+
+        for (size_t i = 0; i < r->n; i++)
+                others |= r->bucket[i].device != r->device;
+        if (!others || !r->coll->ops->sum_device)
+                return 0;
+        r->ops->use(r->device);
+        return r->ops->alloc(REDUCER_BUCKET, (void **)&r->room);
+}
+
 int reducer_init(struct reducer *r, const struct pipe *p, struct coll *c, struct coll_queue *q)
 {
         *r = (struct reducer){
@@ -51,13 +64,15 @@ int reducer_init(struct reducer *r, const struct pipe *p, struct coll *c, struct
         if (!r->bucket || !r->host)
                 return -ENOMEM;
         (void)cut(r, p);
-        return 0;
+        return take_room(r);
 }
 
 void reducer_release(struct reducer *r)
 {
         for (size_t i = 0; r->bucket && i < r->n; i++)
                 r->ops->unmark(r->bucket[i].mark);
+        if (r->ops)
+                r->ops->release(r->room);
         free(r->bucket);
         dev_buffer_free((char *)r->host, REDUCER_BUCKET);
         *r = (struct reducer){0};
@@ -74,7 +89,30 @@ static int sum_on_host(struct reducer *r, const struct reducer_bucket *b)
         return err;
 }
 
-/* The carrier may sum where the gradients are. */
+/* As long as this rank's device has not failed. */
+static void copy(struct reducer *r, float *to, const float *from, size_t n)
+{
+        if (!r->own)
+                r->own = r->ops->join_beside(to, &from, 1, n);
+}
+
+static int sum_on_device(struct reducer *r, const struct reducer_bucket *b)
+{
+        struct coll *c = r->coll;
+
+        if (b->device == r->device)
+                return c->ops->sum_device(c, b->grads, b->n, b->mark, &r->own);
+        if (!r->own)
+                r->own = r->ops->reach(b->mark);
+        r->ops->use(r->device);
+        copy(r, r->room, b->grads, b->n);
+        int err = c->ops->sum_device(c, r->room, b->n, NULL, &r->own);
+        if (!err)
+                copy(r, b->grads, r->room, b->n);
+        return err;
+}
+
+/* The carrier may sum on a device. */
 static int sum_bucket(struct coll_work *w)
 {
         struct reducer_bucket *b = (struct reducer_bucket *)w;
@@ -83,8 +121,7 @@ static int sum_bucket(struct coll_work *w)
         const uint64_t begin = clock_ns();
 
         r->ops->use(b->device);
-        int err = c->ops->sum_device ? c->ops->sum_device(c, b->grads, b->n, b->mark, &r->own)
-                                     : sum_on_host(r, b);
+        int err = c->ops->sum_device ? sum_on_device(r, b) : sum_on_host(r, b);
         r->ops->use(r->device); /* this may be the thread that computes */
         trace_add(r->trace, TRACE_BUCKET, trace_collectives(r->device), begin, clock_ns(),
                   (uint64_t)(b - r->bucket));

@@ -28,6 +28,7 @@ struct reducer {
         size_t n;    /* buckets */
         size_t next; /* to be given to the queue */
         float *host; /* REDUCER_BUCKET bytes: of the bucket under way */
+        float *room; /* as much on the first device, if carriers sum there; NULL: all is there */
         int own;     /* the first error of this rank's device there */
         int pass;    /* and what it told in the pass */
 };

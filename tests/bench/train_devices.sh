@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
-plan 20
+plan 19
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -76,6 +76,4 @@ refused() {
 	expect_eq "ckptbench: $line" "$(bench train progress=0 $small "$@" 2>&1)" "what devices cannot share is refused in one line: $*"
 }
 refused "train.devices=3: a rank has batch_size=10 samples, of which each has as many: give a multiple" train.devices=3
-refused "backend=nccl: it averages the gradients of pdp on one device of each rank: give backend=gloo, or train.devices=1" \
-	train.devices=2 train.mode=pdp backend=nccl
 refused "train.devices=3: 2 stages have no more than 2: give fewer" train.devices=3 train.mode=pdp train.stages=2

@@ -2,6 +2,7 @@
 /* math.c: the arithmetic of training on a GPU beside that of the host: each function of the table
  * on the same numbers, and models that learn on both. Prints TAP. Linked with tests/gpu/emulated it
  * runs the same kernels on the processor. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,9 @@
 #include "bench/train/replicas.h"
 #include "tests/lib/other_rank.h"
 #include "tests/lib/small_gpt.h"
+#ifdef EMULATED
+#include <cuda_runtime.h>
+#endif
 
 #include "base/banned.h"
 
@@ -318,12 +322,24 @@ static void learn(const struct math_ops *o, const struct train_setup *like, stru
         free(rgb);
 }
 
-/* As NCCL sums and gathers, where gradients and weights are; the other rank has the same. */
+/* As NCCL sums and gathers, in memory of the first device; the other rank has the same. */
+static void look_at_first(const void *mem)
+{
+#ifdef EMULATED
+        if (learning == device)
+                need(emulated_device_of(mem) == 0 ? 0 : -EXDEV, "memory of NCCL's device");
+#else
+        (void)mem;
+#endif
+}
+
 static int scatter_there(struct coll *c, float *all, float *mine, size_t n, void *behind, int *own)
 {
         float *x = malloc(n * sizeof *x);
 
         (void)own;
+        look_at_first(all);
+        look_at_first(mine);
         need(x ? learning->get_behind(x, all, n * sizeof *x, behind) : -12, "a unit");
         (void)scatter_both(c, x, x, n);
         need(learning->put_beside(mine, x, n * sizeof *x), "a unit");
@@ -336,6 +352,8 @@ static int gather_there(struct coll *c, const float *mine, size_t n, float *all,
         float *x = malloc(n * sizeof *x);
 
         (void)own;
+        look_at_first(all);
+        look_at_first(mine);
         need(x ? learning->get_behind(x, mine, n * sizeof *x, NULL) : -12, "a unit");
         for (unsigned i = 0; i < c->ranks; i++)
                 need(learning->put_beside(all + i * n, x, n * sizeof *x), "a unit");
@@ -348,6 +366,7 @@ static int sum_there(struct coll *c, float *mem, size_t n, void *behind, int *ow
         float *x = malloc(n * sizeof *x);
 
         (void)own;
+        look_at_first(mem);
         need(x ? learning->get_behind(x, mem, n * sizeof *x, behind) : -12, "a bucket");
         (void)sum_both(c, x, n);
         need(learning->put_beside(mem, x, n * sizeof *x), "a bucket");
@@ -355,7 +374,7 @@ static int sum_there(struct coll *c, float *mem, size_t n, void *behind, int *ow
         return 0;
 }
 
-enum { SUMMED_THERE = 4, BESIDE_ANOTHER = 11 }; /* the first */
+enum { SUMMED_THERE = 6, BESIDE_ANOTHER = 13 }; /* the first */
 #define GPT SMALL_GPT(2, 3, 48, 96, 20)
 #define VIT SMALL_VIT(1, 2, 16, 10)
 /* two places for what its blocks stash are too few */
@@ -374,6 +393,10 @@ static const struct {
          {.model = GPT, .entropy = true, .sharded = true, .prefetch = FSDP_POSTHOOK}},
         {"fsdp on two devices beside another rank, gathered on the first",
          {.model = GPT, .entropy = true, .sharded = true, .devices = 2}},
+        {"pdp on two devices beside another rank, summed on the first",
+         {.model = WIDE, .entropy = true, .stages = 2, .chunks = 2, .devices = 2}},
+        {"pdp on two devices, averaged on the first behind the passes",
+         {.model = GPT, .entropy = true, .stages = 3, .devices = 2, .apart = true, .adamw = true}},
         {"ddp beside another rank", {.model = WIDE, .entropy = true, .lr = 5}},
         {"pdp beside another rank", {.model = GPT, .entropy = true, .stages = 2, .chunks = 2}},
         {"pdp on two devices beside another rank",
@@ -451,8 +474,6 @@ static void compare_models(void)
 }
 
 #ifdef EMULATED
-extern bool emulated_no_cublas;
-
 /* As the jobs of a sweep try it, one after the other: there are 64 streams and no more. */
 static void open_in_vain(void)
 {

@@ -60,17 +60,6 @@ static int read_number(const char *key, const char *text, double from, double be
         return -EINVAL;
 }
 
-/* What NCCL carries. */
-static int read_backend(const struct keys *k, const struct train_setup *s, char *why, size_t nwhy)
-{
-        if (k->backend != BACKEND_NCCL || !s->stages || s->devices == 1)
-                return 0;
-        snprintf(why, nwhy,
-                 "backend=nccl: it averages the gradients of pdp on one device of each rank: give "
-                 "backend=gloo, or train.devices=1");
-        return -EINVAL;
-}
-
 /* What the devices of a rank share without a pipeline: its samples. */
 static int read_devices(const struct keys *k, const struct train_setup *s, char *why, size_t nwhy)
 {
@@ -162,8 +151,6 @@ int train_setup(const struct keys *k, struct train_setup *out, char *why, size_t
         }
         if (!err)
                 err = read_stages(k, out, why, nwhy);
-        if (!err)
-                err = read_backend(k, out, why, nwhy);
         if (!err && *k->lr)
                 err = read_number("lr", k->lr, 0, 1e6, &out->lr, why, nwhy);
         if (!err)

@@ -88,6 +88,8 @@ extern bool emulated_no_cublas;
 
 /* Queues run(arg), which is called with all else of the emulation held up. */
 void emulated_queue(cudaStream_t stream, void (*run)(void *arg), void *arg);
+/* Whose memory it is; -1: no device's. */
+int emulated_device_of(const void *p);
 /* End the program unless the memory is of the stream's device, and unless that is the device of
  * the calling thread. */
 void emulated_touch(cudaStream_t stream, const void *p);

@@ -129,16 +129,24 @@ cudaError_t cudaFree(void *p)
         return cudaSuccess;
 }
 
-void emulated_touch(cudaStream_t stream, const void *p)
+int emulated_device_of(const void *p)
 {
         const struct memory *m;
 
         hold();
         for (m = all_memory; m && (uintptr_t)p - (uintptr_t)m->p >= m->n; m = m->next)
                 ;
-        if (p && (!m || m->device != stream->device))
-                die(m ? "memory of another device" : "memory that is no device's");
+        const int device = m ? m->device : -1;
         let_go();
+        return device;
+}
+
+void emulated_touch(cudaStream_t stream, const void *p)
+{
+        const int device = emulated_device_of(p);
+
+        if (p && device != stream->device)
+                die(device < 0 ? "memory that is no device's" : "memory of another device");
 }
 
 void emulated_at_home(cudaStream_t stream)
