@@ -2,6 +2,8 @@
 bench_libbench_la_SOURCES += \
 	%D%/fsdp.c \
 	%D%/fsdp.h \
+	%D%/loss_scale.c \
+	%D%/loss_scale.h \
 	%D%/network.c \
 	%D%/network.h \
 	%D%/network_pass.c \

@@ -151,7 +151,7 @@ int replicas_step(struct replicas *r, struct train_step *out)
 {
         int err = all_do(r, step_one);
 
-        *out = r->replica[0].step;
+        *out = r->replica[0].step; /* with the loss, and whether it was skipped, of all */
         for (unsigned i = 1; i < r->n; i++) {
                 const struct train_step *s = &r->replica[i].step;
                 out->forward = fmax(out->forward, s->forward);

@@ -14,6 +14,11 @@
 /* What is kept for each tensor. */
 enum { GROUPS = 3 };
 static const char *const prefixes[GROUPS] = {"", "exp_avg.", "exp_avg_sq."};
+/* `step`, and then what a job without halves has only where one with them came before. */
+enum { NUMBERS = 4 };
+static const char *const numbers[NUMBERS] = {"step", "scaler.scale", "scaler._growth_tracker",
+                                             "scaler.skipped"};
+
 static unsigned groups_of(const struct train_setup *s)
 {
         return s->adamw ? GROUPS : 1;
@@ -21,7 +26,8 @@ static unsigned groups_of(const struct train_setup *s)
 
 uint64_t train_state_bytes(const struct train_setup *s)
 {
-        return network_bytes_state(&s->model) / 2 * groups_of(s) + sizeof(float);
+        return network_bytes_state(&s->model) / 2 * groups_of(s) +
+               (s->half ? NUMBERS : 1) * sizeof(float);
 }
 
 /* What the trainer has of a tensor, in one of its runs. */
@@ -46,19 +52,40 @@ static void add_part(struct shard *to, const char *prefix, const struct network_
         to->size += p->len;
 }
 
-/* The number of steps is in no memory of the device. */
-static void add_step(struct shard *to)
+static void add_number(struct shard *to, const char *name)
 {
         struct shard_piece *p = &to->v[to->n];
 
-        *p = (struct shard_piece){.name = "step",
-                                  .id = ++to->n,
+        *p = (struct shard_piece){.id = ++to->n,
                                   .off = to->size,
                                   .len = sizeof(float),
                                   .rows = 1,
                                   .cols = 1,
                                   .elem = sizeof(float)};
+        snprintf(p->name, sizeof p->name, "%s", name);
         to->size += p->len;
+}
+
+static void add_numbers(struct shard *to, bool scaler)
+{
+        for (size_t i = 0; i < (scaler ? NUMBERS : 1); i++)
+                add_number(to, numbers[i]);
+}
+
+float train_state_number(const void *trainer, const char *name)
+{
+        const struct trainer *t = trainer;
+
+        if (!strcmp(name, "scaler.scale"))
+                return t->scale.factor;
+        if (!strcmp(name, "scaler._growth_tracker"))
+                return (float)t->scale.good;
+        return (float)(!strcmp(name, "scaler.skipped") ? t->scale.skipped : t->step);
+}
+
+bool train_state_optional(const char *name)
+{
+        return strncmp(name, "scaler.", strlen("scaler.")) == 0;
 }
 
 static void add_parts(struct shard *to, const struct trainer *t, unsigned groups)
@@ -74,15 +101,15 @@ static void add_parts(struct shard *to, const struct trainer *t, unsigned groups
 }
 
 static int list_trained(struct shard *to, const struct trainer *v, unsigned n, unsigned groups,
-                        bool step)
+                        bool with_numbers, bool scaler)
 {
-        to->v = calloc(n * groups * trainer_model(v)->ntensors + 1, sizeof *to->v);
+        to->v = calloc(n * groups * trainer_model(v)->ntensors + NUMBERS, sizeof *to->v);
         if (!to->v)
                 return -ENOMEM;
         for (unsigned i = 0; i < n; i++)
                 add_parts(to, &v[i], groups);
-        if (step)
-                add_step(to);
+        if (with_numbers)
+                add_numbers(to, scaler);
         return 0;
 }
 
@@ -95,7 +122,8 @@ int train_state_list(struct shard *out, const struct trainer *v, unsigned n,
         *out = (struct shard){0};
         const bool weights = share == TRAIN_SHARE_WEIGHTS;
         int err = list_trained(&all, v, divided ? n : 1, weights ? 1 : groups_of(&v->setup),
-                               !weights && (!divided || ranks->rank == 0));
+                               !weights && (!divided || ranks->rank == 0),
+                               share == TRAIN_SHARE_LOADED || v->setup.half || v->scale.skipped);
         if (!err && dealt && !divided)
                 return shard_deal(&all, ranks->rank, ranks->ranks, out);
         if (!err) {
@@ -114,7 +142,7 @@ int train_state_get(void *arg, void *to, const void *from, size_t n)
 int train_state_init(struct train_state *s, const struct trainer *t)
 {
         *s = (struct train_state){0};
-        int err = train_state_list(&s->trained, t, 1, t->coll, TRAIN_SHARE_ALL);
+        int err = train_state_list(&s->trained, t, 1, t->coll, TRAIN_SHARE_LOADED);
         s->bytes = s->trained.size;
         if (!err && !(s->host = calloc(1, s->bytes + !s->bytes)))
                 err = -ENOMEM;
@@ -128,19 +156,48 @@ void train_state_release(struct train_state *s)
         *s = (struct train_state){0};
 }
 
+/* 0 for what the save lacked. */
+static float loaded(const struct train_state *s, const char *name)
+{
+        for (size_t i = 0; i < s->trained.n; i++)
+                if (!strcmp(s->trained.v[i].name, name))
+                        return s->host[s->trained.v[i].off / sizeof(float)];
+        return 0;
+}
+
+/* A whole number from 0 to below `end`. */
+static bool counts(float v, float end)
+{
+        return v >= 0 && v < end && v == (float)(uint64_t)v;
+}
+
+static int put_numbers(const struct train_state *s, struct trainer *t)
+{
+        const float step = loaded(s, "step"), factor = loaded(s, "scaler.scale");
+        const float good = loaded(s, "scaler._growth_tracker");
+        const float skipped = loaded(s, "scaler.skipped");
+
+        if (!counts(step, TRAIN_STEPS_MAX) || !counts(good, LOSS_SCALE_EVERY) ||
+            !counts(skipped, step + 1) || (factor != 0 && !loss_scale_may_be(factor)))
+                return -EBADMSG;
+        if (factor != 0 && !t->scale.fixed) {
+                t->scale.factor = factor;
+                t->scale.good = (uint32_t)good;
+        }
+        t->scale.skipped = (uint64_t)skipped;
+        t->step = (uint64_t)step;
+        return 0;
+}
+
 int train_state_put(const struct train_state *s, struct trainer *t)
 {
-        const float step = s->host[s->bytes / sizeof(float) - 1];
-        int err = 0;
+        int err = put_numbers(s, t);
 
-        if (!(step >= 0 && step < TRAIN_STEPS_MAX) || step != (float)(uint64_t)step)
-                return -EBADMSG;
         for (size_t i = 0; i < s->trained.n && !err; i++) {
                 const struct shard_piece *p = &s->trained.v[i];
                 if (p->held)
                         err = t->setup.ops->put((void *)(uintptr_t)p->held,
                                                 (const char *)s->host + p->off, p->len);
         }
-        t->step = (uint64_t)step;
         return err;
 }

@@ -113,10 +113,12 @@ static int take_runs(struct trainer *t, unsigned stage)
                 r->grads = t->fsdp.grads;
                 r->n = t->fsdp.n;
         }
-        if (!t->setup.adamw)
-                return 0;
-        int err = ops->alloc(r->n * sizeof(float), (void **)&r->m);
-        return err ? err : ops->alloc(r->n * sizeof(float), (void **)&r->v);
+        int err = t->setup.half ? ops->alloc(sizeof(float), (void **)&r->overflow) : 0;
+        if (!err && t->setup.adamw)
+                err = ops->alloc(r->n * sizeof(float), (void **)&r->m);
+        if (!err && t->setup.adamw)
+                err = ops->alloc(r->n * sizeof(float), (void **)&r->v);
+        return err;
 }
 
 static int take_memory(struct trainer *t)
@@ -194,16 +196,12 @@ static int draw(struct trainer *t)
         return err ? err : waited;
 }
 
-/* With the cross entropy the gradient is divided by the tokens of all ranks, and what is divided so
- * is too little for a half. */
+/* For the next step. */
 static void set_halves(struct trainer *t)
 {
-        const size_t answers = network_answers(trainer_model(t)) * t->pipe.shape.chunks;
-        const double all = t->setup.entropy ? (double)answers * t->coll->ranks : 1;
-
-        for (unsigned i = 0; i < t->pipe.shape.stages && t->setup.half; i++) {
-                t->pipe.stage[i].net.half = true;
-                t->pipe.stage[i].net.grows = (float)exp2(ceil(log2(all)));
+        for (unsigned i = 0; i < t->pipe.shape.stages; i++) {
+                t->pipe.stage[i].net.half = t->setup.half;
+                t->pipe.stage[i].net.grows = t->scale.factor;
         }
 }
 
@@ -223,6 +221,7 @@ int trainer_init(struct trainer *t, const struct train_setup *s, struct coll *c)
         if (!err && averages(t))
                 err = reducer_init(&t->reducer, &t->pipe, c, &t->queue);
         t->fsdp.trace = t->reducer.trace = s->trace;
+        t->scale = loss_scale_begin(s->loss_scale);
         if (!err)
                 set_halves(t);
         if (!err)
@@ -235,6 +234,7 @@ void trainer_release(struct trainer *t)
         const struct math_ops *ops = t->setup.ops;
 
         for (unsigned i = 0; t->runs && i < t->pipe.shape.stages; i++) {
+                ops->release(t->runs[i].overflow);
                 ops->release(t->runs[i].m);
                 ops->release(t->runs[i].v);
         }
@@ -343,20 +343,46 @@ static int forward(struct trainer *t, const struct pipe_pass *pass, float *loss)
         return err ? err : get_loss(t, loss);
 }
 
-/* Gradients become the sum of all ranks', and the loss their mean. Collective: a rank whose own
- * work failed comes here too. */
-static int reduce(struct trainer *t, float *loss, int err)
+/* *any is not 0 if a gradient of this rank, summed, is infinite or no number. */
+static int find_overflow(const struct trainer *t, float *any)
+{
+        const struct math_ops *ops = t->setup.ops;
+        int err = 0;
+
+        for (unsigned i = t->pipe.shape.stages; i-- > 0 && !err;) {
+                const struct trainer_runs *r = &t->runs[i];
+                float one = 0;
+                turn_to(t, i);
+                ops->zero(r->overflow, 1);
+                ops->find_overflow(r->grads, r->n, r->overflow);
+                err = ops->get(&one, r->overflow, sizeof one);
+                *any += one;
+        }
+        turn_to(t, 0);
+        return err;
+}
+
+/* Gradients become the sum of all ranks', and the loss their mean; with halves, *overflow is not 0
+ * if there is a gradient in any rank that is no number. Collective: a rank whose own work failed
+ * comes here too. */
+static int reduce(struct trainer *t, float *loss, float *overflow, int err)
 {
         struct coll *c = t->coll;
         int own = 0, apart = averages(t) ? reducer_end(&t->reducer, &own) : 0;
 
         if (apart)
                 return apart;
-        err = coll_agree(c, err ? err : own);
+        err = err ? err : own;
+        if (!err && t->setup.half)
+                err = find_overflow(t, overflow);
+        err = coll_agree(c, err);
         if (err || c->ranks == 1)
                 return err;
-        *loss *= t->share;
-        return c->ops->sum(c, loss, 1);
+        float sum[] = {*loss * t->share, *overflow};
+        err = c->ops->sum(c, sum, t->setup.half ? 2 : 1);
+        *loss = sum[0];
+        *overflow = sum[1];
+        return err;
 }
 
 static int checksum_run(struct trainer *t, const struct trainer_runs *r, uint32_t *crc)
@@ -396,7 +422,7 @@ static int update(struct trainer *t)
                                .beta2 = 0.999,
                                .epsilon = 1e-8,
                                .decay = t->setup.undecayed ? 0 : 0.01,
-                               .step = t->step + 1};
+                               .step = t->step + 1 - t->scale.skipped};
 
         for (unsigned i = 0; i < t->pipe.shape.stages; i++) {
                 const struct trainer_runs *r = &t->runs[i];
@@ -450,6 +476,7 @@ static int compute(struct trainer *t, struct train_step *out, float *loss)
                 pass.net.arg = &t->reducer;
                 reducer_begin(&t->reducer);
         }
+        set_halves(t);
         int err = t->setup.data ? put_samples(t) : 0, next = 0;
         uint64_t mark = clock_ns();
         if (!idle && (!err || meets))
@@ -465,15 +492,16 @@ static int compute(struct trainer *t, struct train_step *out, float *loss)
 
 int trainer_step(struct trainer *t, struct train_step *out)
 {
-        float loss = 0;
+        float loss = 0, overflow = 0;
         uint64_t begin = clock_ns();
         int err = compute(t, out, &loss);
         uint64_t mark = clock_ns();
 
-        err = reduce(t, &loss, err);
+        err = reduce(t, &loss, &overflow, err);
+        out->skipped = !err && overflow != 0;
         out->reduce = lap(t, TRACE_REDUCE, &mark);
         const bool together = !err && t->coll->ranks > 1;
-        if (!err)
+        if (!err && !out->skipped)
                 err = update(t);
         out->update = lap(t, TRACE_OPTIMIZER, &mark);
         if (!err)
@@ -483,6 +511,8 @@ int trainer_step(struct trainer *t, struct train_step *out)
                 err = coll_agree(t->coll, err);
         out->total = lap(t, TRACE_STEP, &begin);
         out->loss = (double)loss;
+        if (!err && t->setup.half)
+                loss_scale_note(&t->scale, out->skipped);
         t->step += !err;
         return err;
 }

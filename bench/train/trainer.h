@@ -8,6 +8,7 @@
 
 #include "bench/core/coll.h"
 #include "bench/train/fsdp.h"
+#include "bench/train/loss_scale.h"
 #include "bench/train/pipe.h"
 #include "bench/train/reducer.h"
 #include "bench/train/train_data.h"
@@ -23,10 +24,11 @@ struct train_setup {
         float dropout;
         bool sharded;                /* FSDP; else each rank has the whole model */
         enum fsdp_prefetch prefetch; /* of FSDP */
-        bool apart;     /* else gradients are averaged while the backward pass goes on */
-        bool adamw;     /* else SGD without momentum */
-        bool undecayed; /* with adamw: no weight decays, which is Adam */
-        bool half;      /* products are of halves; weights stay in fp32 */
+        bool apart;       /* else gradients are averaged while the backward pass goes on */
+        bool adamw;       /* else SGD without momentum */
+        bool undecayed;   /* with adamw: no weight decays, which is Adam */
+        bool half;        /* products are of halves; weights stay in fp32 */
+        float loss_scale; /* with it: as loss_scale_begin() takes it */
         bool entropy; /* the loss is the cross entropy with the next token, else the logits' sum */
         double lr;
         const struct train_data *data; /* borrowed; NULL: it is fed */
@@ -36,11 +38,13 @@ struct train_setup {
 /* Seconds of one step in this rank; the loss is the mean over ranks. */
 struct train_step {
         double forward, backward, reduce, update, zero, total, loss;
+        bool skipped; /* a gradient was too large for a half: no weight has changed */
 };
 
 /* What this rank has of a stage: runs of n elements, of which the last two are AdamW's. */
 struct trainer_runs {
         float *params, *grads, *m, *v;
+        float *overflow; /* NULL, or one number, which is not 0 if a gradient was none */
         size_t n;
         size_t off; /* of its first element in the run of the whole model */
 };
@@ -58,7 +62,8 @@ struct trainer {
         size_t samples;                /* of the next step, in this rank */
         float share;                   /* of them in the mean over all ranks */
         float *loss;                   /* of each micro-batch */
-        uint64_t step;                 /* done so far */
+        struct loss_scale scale;       /* with halves */
+        uint64_t step;                 /* done so far, with those that were skipped */
 };
 
 /* What this rank has of a tensor: elements [first, first + n), and where those of the weights and

@@ -48,6 +48,7 @@ bench_tests = \
 	%D%/train_kill.sh \
 	%D%/train_pdp.sh \
 	%D%/train_save.sh \
+	%D%/train_scale.sh \
 	%D%/train_signal.sh \
 	%D%/train_stores.sh \
 	%D%/train_torch.sh \

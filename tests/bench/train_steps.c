@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* train_steps OPTIMIZER LOSS LR: four steps of a small model, for train_torch.py to repeat: of a
  * GPT, or with OPTIMIZER adam, of a vision transformer, whose last step has a sample less. LOSS
- * halves is the cross entropy, with products of halves.
+ * halves is the cross entropy, and LOSS overflow the sum, with products of halves.
  *
  * Writes to the current directory, as floats and 32-bit integers: tensors (a text: name, rows,
  * columns), weights.0, tokens (or images, as bytes) and targets of all steps, logits and grads of
- * the first, weights.1 and weights.4. */
+ * the first, weights.1 and weights.4, and scale, a text: the last loss scale, and how many steps
+ * were skipped. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,14 @@ static void write_weights(const struct trainer *t, const char *name)
 {
         write_all(name, "wb", t->pipe.stage[0].net.params,
                   t->pipe.stage[0].net.nparams * sizeof(float));
+}
+
+static void write_scale(const struct loss_scale *s)
+{
+        char text[64];
+        const int n = snprintf(text, sizeof text, "%g %llu\n", (double)s->factor,
+                               (unsigned long long)s->skipped);
+        write_all("scale", "wb", text, (size_t)n);
 }
 
 static void write_tensors(const struct network *g)
@@ -128,15 +137,15 @@ int main(int argc, char **argv)
 
         if (argc != 4)
                 check(-EINVAL, "arguments");
-        const bool images = !strcmp(argv[1], "adam");
+        const bool images = !strcmp(argv[1], "adam"), overflows = !strcmp(argv[2], "overflow");
         const struct train_setup s = {.ops = &math_host,
                                       .model = images ? vision : shape,
                                       .batch = BATCH,
                                       .seed = 11,
                                       .adamw = images || !strcmp(argv[1], "adamw"),
                                       .undecayed = images,
-                                      .entropy = strcmp(argv[2], "sum") != 0,
-                                      .half = !strcmp(argv[2], "halves"),
+                                      .entropy = strcmp(argv[2], "sum") != 0 && !overflows,
+                                      .half = overflows || !strcmp(argv[2], "halves"),
                                       .lr = strtod(argv[3], NULL),
                                       .data = images ? NULL : &noise};
         check(s.ops->open(1, 1, why, sizeof why), "OpenBLAS");
@@ -157,6 +166,7 @@ int main(int argc, char **argv)
                         write_weights(&t, "weights.1");
         }
         write_weights(&t, "weights.4");
+        write_scale(&t.scale);
         trainer_release(&t);
         return 0;
 }

@@ -7,8 +7,11 @@ when transformers' model takes it. CROPS is what crop_images printed: "ok crops"
 the same images to the same pixels, but for one level of a colour.
 Then for what lies in each OPTIMIZER.LOSS: for logits, gradients and weights after one step and four, prints "ok OPTIMIZER.LOSS NAME WORST", where
 WORST is the largest distance of a tensor from torch's, over the norm of that; "not ok" where it is
-above 1e-4. LOSS halves is the cross entropy, with products of halves: above 1e-3, since what differs by rounding in fp32
-may become two halves; and "ok OPTIMIZER.halves nearer" when the logits are twice as near to those as to those in fp32. OPTIMIZER adam is of a vision transformer, which is transformers' own.
+above 1e-4. LOSS halves is the cross entropy, with products of halves and torch's GradScaler: above 1e-3, since what
+differs by rounding in fp32 may become two halves; and "ok OPTIMIZER.halves nearer" when the logits are twice as near to
+those as to those in fp32. LOSS overflow is the sum of the logits with both, whose first gradients no half holds: it is
+judged by what has changed, and "ok OPTIMIZER.overflow scale" when as many steps were skipped and the scales are equal.
+OPTIMIZER adam is of a vision transformer, which is transformers' own.
 """
 import math
 import pathlib
@@ -26,8 +29,8 @@ HEADS = 4
 
 
 class Halves(torch.autograd.Function):
-    """A product of what is rounded to halves, gradients times `grows`, that is added up in fp32."""
-    grows = 0
+    """A product of what is rounded to halves, that is added up in fp32."""
+    used = False
 
     @staticmethod
     def forward(ctx, a, b):
@@ -38,17 +41,17 @@ class Halves(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         a, b = ctx.saved_tensors
-        grad = (grad * Halves.grows).half().float()
-        return grad @ b.transpose(-2, -1) / Halves.grows, a.transpose(-2, -1) @ grad / Halves.grows
+        grad = grad.half().float()
+        return grad @ b.transpose(-2, -1), a.transpose(-2, -1) @ grad
 
 
 def product(a, b):
-    return Halves.apply(a, b) if Halves.grows else a @ b
+    return Halves.apply(a, b) if Halves.used else a @ b
 
 
 class Linear(nn.Linear):
     def forward(self, x):
-        if not Halves.grows:
+        if not Halves.used:
             return super().forward(x)
         y = product(x.reshape(-1, x.shape[-1]), self.weight.t()).view(*x.shape[:-1], -1)
         return y if self.bias is None else y + self.bias
@@ -114,10 +117,10 @@ def floats(path, shapes):
 
 def judge(what, got, want):
     """A distance counts from the norm of all tensors where a tensor's own is nothing but rounding."""
-    floor = 1e-3 * max(float(w.norm()) for w in want.values())
+    floor = 1e-3 * max(float(w.norm()) for w in want.values()) or 1e-6
     worst = max(float((got[n].reshape(-1) - w.reshape(-1)).norm()) / max(float(w.norm()), floor)
                 for n, w in want.items())
-    print("ok" if worst <= (1e-3 if Halves.grows else 1e-4) else "not ok", what, f"{worst:.1e}")
+    print("ok" if worst <= (1e-3 if Halves.used else 1e-4) else "not ok", what, f"{worst:.1e}")
 
 
 def vision(shapes, heads):
@@ -140,10 +143,10 @@ def above_rounding(grad):
 
 
 def judge_nearer(folder, model, inputs, halves):
-    grows, Halves.grows = Halves.grows, 0
+    Halves.used = False
     with torch.no_grad():
         whole = model(inputs).reshape(-1)
-    Halves.grows = grows
+    Halves.used = True
     got = torch.from_numpy(np.fromfile(folder / "logits", np.float32))
     print("ok" if 2 * (got - halves).norm() < (got - whole).norm() else "not ok", folder, "nearer")
 
@@ -168,36 +171,47 @@ def repeat(optimizer, loss_name, lr):
             p.copy_(state[name].view_as(p))
     kinds = {"sgd": torch.optim.SGD, "adamw": torch.optim.AdamW, "adam": torch.optim.Adam}
     step = kinds[optimizer](model.parameters(), lr=float(lr))
-    Halves.grows = 2 ** math.ceil(math.log2(inputs[0].numel())) if loss_name == "halves" else 0
+    Halves.used = loss_name in ("halves", "overflow")
+    scaler, skipped = torch.amp.GradScaler("cpu", enabled=Halves.used), 0
+    overflows = loss_name == "overflow"
     for i in range(4):
         step.zero_grad()
+        scale = scaler.get_scale()
         logits = model(inputs[i])
         logits = getattr(logits, "logits", logits)
-        if loss_name == "sum":
+        if loss_name in ("sum", "overflow"):
             loss = logits.sum()
         else:
             loss = nn.functional.cross_entropy(logits.view(-1, logits.shape[-1]), batches[i].reshape(-1))
-        loss.backward()
-        if i == 0 and Halves.grows:
+        scaler.scale(loss).backward()
+        if i == 0 and Halves.used:
             judge_nearer(folder, model, inputs[0], logits.detach().reshape(-1))
         if i == 0:
             judge(f"{folder} logits", {"": torch.from_numpy(np.fromfile(folder / "logits", np.float32))},
                   {"": logits.detach()})
-            judge(f"{folder} gradients", floats(folder / "grads", shapes),
-                  {n: p.grad for n, p in model.named_parameters()})
-            sure = {n: above_rounding(p.grad) for n, p in model.named_parameters()}
-        step.step()
+            if not overflows:
+                judge(f"{folder} gradients", floats(folder / "grads", shapes),
+                      {n: p.grad / scale for n, p in model.named_parameters()})
+            sure = {n: above_rounding(p.grad) | overflows for n, p in model.named_parameters()}
+        scaler.step(step)
+        scaler.update()
+        skipped += scaler.get_scale() < scale
         # Attention does not depend on the keys' bias: its gradient is rounding, of which Adam and AdamW make full
         # steps, as of an element elsewhere whose first gradient happens to be nothing but that.
         if i in (0, 3):
             weights = floats(folder / f"weights.{i + 1}", shapes)
-            judge(f"{folder} step {i + 1}", {n: w * sure[n] for n, w in weights.items()},
-                  {n: p.detach().reshape(-1) * sure[n] for n, p in model.named_parameters()
+            base = {n: state[n] if overflows else 0 for n in state}
+            judge(f"{folder} step {i + 1}", {n: (w - base[n]) * sure[n] for n, w in weights.items()},
+                  {n: (p.detach().reshape(-1) - base[n]) * sure[n] for n, p in model.named_parameters()
                    if optimizer == "sgd" or not n.endswith(("attn.key.bias", "k_proj.bias"))})
         if i == 0 and optimizer != "sgd":
             with torch.no_grad():
                 for name, p in model.named_parameters():
                     p.copy_(torch.where(sure[name], p.reshape(-1), weights[name]).view_as(p))
+    if Halves.used:
+        said = (folder / "scale").read_text().split()
+        same = float(said[0]) == scaler.get_scale() and int(said[1]) == skipped and overflows == (0 < skipped < 4)
+        print("ok" if same else "not ok", folder, "scale", scaler.get_scale(), skipped, *said)
 
 
 def load_dcp(folder):

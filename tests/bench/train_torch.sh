@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/bench.sh"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
 need_torch
-plan 25
+plan 35
 cd "$tmp" || exit 1
 
 mkdir disk
@@ -30,7 +30,7 @@ bench dataset model=vit model.layers=2 model.hidden=32 model.heads=2 num_labels=
 	checkpoint.save_one_in=1 checkpoint.uri=vision keep=on dataloader.num_workers=1 out=vision.out >save.out 2>&1 || diag "$(cat save.out)"
 "$builddir/tests/bench/crop_images" images.*/image_[12].$format >crops
 # One start of torch for all: optimizer, loss, learning rate.
-set -- sgd cross_entropy 0.1 adamw cross_entropy 0.001 sgd sum 0.00001 sgd halves 0.1 adam labels 0.001
+set -- sgd cross_entropy 0.1 adamw cross_entropy 0.001 sgd sum 0.00001 sgd halves 0.1 adamw halves 0.001 sgd overflow 0.0001 adam labels 0.001
 all=$*
 while [ $# -gt 0 ]; do
 	mkdir "$1.$2"
@@ -49,7 +49,10 @@ check "logits of products of halves are not those of fp32" grep -q "^ok sgd\.hal
 set -- $all
 while [ $# -gt 0 ]; do
 	check "the logits before $1 of $2 are torch's" grep -q "^ok $1\.$2 logits" out
-	check "every gradient before $1 of $2 is torch's" grep -q "^ok $1\.$2 gradients" out
+	if [ "$2" != overflow ]; then check "every gradient before $1 of $2 is torch's" grep -q "^ok $1\.$2 gradients" out; fi
+	case $2 in halves | overflow)
+		check "steps of $1 of $2 are skipped, and the scale changes, as torch's GradScaler has it" grep -q "^ok $1\.$2 scale" out ;;
+	esac
 	check "weights are torch's after a step of $1 of $2" grep -q "^ok $1\.$2 step 1" out
 	check "weights are torch's after four steps of $1 of $2" grep -q "^ok $1\.$2 step 4" out
 	shift 3

@@ -42,6 +42,7 @@ unit_tests = \
 	%D%/test_preflight \
 	%D%/test_payload_dev \
 	%D%/test_keys \
+	%D%/test_loss_scale \
 	%D%/test_metrics \
 	%D%/test_models \
 	%D%/test_move \
@@ -169,6 +170,8 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_async_state_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_train_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_train_LDADD = $(UNIT_BENCH_LIBS)
+%C%_test_loss_scale_CFLAGS = $(AM_UNIT_CFLAGS)
+%C%_test_loss_scale_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_train_devices_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_train_devices_LDADD = $(UNIT_BENCH_LIBS)
 %C%_test_train_pipe_CFLAGS = $(AM_UNIT_CFLAGS)

@@ -198,7 +198,8 @@ static int slowest(struct train_job *j, struct train_step *v, size_t n)
                                            .update = s[3],
                                            .zero = s[4],
                                            .total = s[5],
-                                           .loss = v[i].loss};
+                                           .loss = v[i].loss,
+                                           .skipped = v[i].skipped};
         }
         return err;
 }
@@ -218,6 +219,22 @@ static void say_loss(const struct train_job *j, bool first)
                           step);
 }
 
+static void log_step(const struct train_job *j, const struct train_step *s)
+{
+        const struct trainer *t = j->replicas.v;
+        const unsigned long long step = t->step;
+
+        job_log(JOB_LOG_INFO,
+                "step %llu: loss %.6g, %.4f s (forward %.4f, backward %.4f, reduce %.4f, optimizer "
+                "%.4f)",
+                step, s->loss, s->total, s->forward, s->backward, s->reduce, s->update);
+        if (s->skipped)
+                job_log(JOB_LOG_INFO,
+                        "step %llu: a gradient was too large for a half: no weight has changed, "
+                        "and the loss scale is %g",
+                        step, (double)t->scale.factor);
+}
+
 /* With `saves` after every so many of them. */
 static int do_steps(struct train_job *j, struct train_step *v, size_t n, bool saves)
 {
@@ -231,11 +248,7 @@ static int do_steps(struct train_job *j, struct train_step *v, size_t n, bool sa
                         run_error(j->run, "step %llu: %s",
                                   (unsigned long long)j->replicas.v->step + 1, strerror(-err));
                 if (!err)
-                        job_log(JOB_LOG_INFO,
-                                "step %llu: loss %.6g, %.4f s (forward %.4f, backward %.4f, reduce "
-                                "%.4f, optimizer %.4f)",
-                                (unsigned long long)j->replicas.v->step, v[i].loss, v[i].total,
-                                v[i].forward, v[i].backward, v[i].reduce, v[i].update);
+                        log_step(j, &v[i]);
                 /* a sum has no lower bound: lowering it ends nowhere */
                 if (!err && j->setup.entropy && !isfinite(v[i].loss)) {
                         err = -ERANGE;
@@ -339,6 +352,7 @@ static int report(struct train_job *j, struct json *job)
                                 .oldest = j->oldest,
                                 .busy = j->busy,
                                 .suffix = j->saves.dir,
+                                .loss_scale = j->replicas.v->scale.factor,
                                 .peak = peak_bytes(),
                                 .device_peak = (double)j->setup.ops->peak()};
 
@@ -362,7 +376,8 @@ static int begin_saves(struct train_job *j)
         const struct train_how how = {.sync = k->train_save == TRAIN_SAVE_SYNC,
                                       .stage.cached = true,
                                       .stage.pins = dev_get() != NULL};
-        struct train_source from = {.get = train_state_get, .arg = j->replicas.v};
+        struct train_source from = {
+                .get = train_state_get, .number = train_state_number, .arg = j->replicas.v};
         int err = 0;
 
         if (planned(k) && (dealt || j->run->coll->rank == 0))

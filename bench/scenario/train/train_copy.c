@@ -66,11 +66,10 @@ void train_copy_release(struct train_copy *c)
 static int get(const struct train_copy *c, const struct shard_piece *p, uint64_t step, uint64_t off,
                void *to, size_t n)
 {
-        const float count = (float)step;
-
         if (p->held)
                 return c->from.get(c->from.arg, to, p->held + off, n);
-        memcpy(to, (const char *)&count + off, n);
+        const float number = c->from.number ? c->from.number(c->from.arg, p->name) : (float)step;
+        memcpy(to, (const char *)&number + off, n);
         return 0;
 }
 

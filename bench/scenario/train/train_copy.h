@@ -12,10 +12,11 @@
 
 /* What is saved, where training has it. */
 struct train_source {
-        struct shard shard; /* tensors alone; held NULL: the number of steps, a float */
+        struct shard shard; /* tensors alone; held NULL: a float, as number() tells it */
         /* Copies n bytes of a tensor to the host, and waits. 0 or a negative errno. */
         int (*get)(void *arg, void *to, const void *from, size_t n);
-        void *arg; /* borrowed */
+        float (*number)(const void *arg, const char *name); /* NULL: all are the step's */
+        void *arg;                                          /* borrowed */
 };
 
 struct train_copy {

@@ -60,6 +60,30 @@ static int read_number(const char *key, const char *text, double from, double be
         return -EINVAL;
 }
 
+/* By what gradients are multiplied; 0 for what follows them. */
+static int read_loss_scale(const struct keys *k, float *out, char *why, size_t nwhy)
+{
+        char *end;
+        const double factor = strtod(k->loss_scale, &end);
+
+        *out = 0;
+        if (!strcmp(k->loss_scale, "dynamic"))
+                return 0;
+        if (k->dtype != DTYPE_FP16) {
+                snprintf(why, nwhy,
+                         "loss_scale=%s: give dtype=fp16, which alone has one, or leave it out",
+                         k->loss_scale);
+                return -EINVAL;
+        }
+        if (!*k->loss_scale || *end || !loss_scale_may_be(factor)) {
+                snprintf(why, nwhy, "loss_scale=%s: give dynamic, or a power of two as 1024",
+                         k->loss_scale);
+                return -EINVAL;
+        }
+        *out = (float)factor;
+        return 0;
+}
+
 /* What the devices of a rank share without a pipeline: its samples. */
 static int read_devices(const struct keys *k, const struct train_setup *s, char *why, size_t nwhy)
 {
@@ -151,6 +175,8 @@ int train_setup(const struct keys *k, struct train_setup *out, char *why, size_t
         }
         if (!err)
                 err = read_stages(k, out, why, nwhy);
+        if (!err)
+                err = read_loss_scale(k, &out->loss_scale, why, nwhy);
         if (!err && *k->lr)
                 err = read_number("lr", k->lr, 0, 1e6, &out->lr, why, nwhy);
         if (!err)

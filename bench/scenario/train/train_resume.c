@@ -72,6 +72,8 @@ static int take_from_file(struct resume *r, const struct shard_piece *want, char
         const uint64_t all = want->rows * want->cols * want->elem;
         size_t i = find(&r->found, want);
 
+        if (i == r->found.shard.n && train_state_optional(want->name))
+                return 0;
         if (i == r->found.shard.n)
                 return refuse(r->why, sizeof r->why, "it has no tensor %s", want->name);
         const struct shard_piece *p = &r->found.shard.v[i];
@@ -202,7 +204,10 @@ static int take_from_items(struct resume *r, const struct dcp_item *v, size_t n,
                 else
                         hi = mid;
         }
-        if (lo == n || strcmp(v[lo].name, want->name) != 0)
+        const bool lacks = lo == n || strcmp(v[lo].name, want->name) != 0;
+        if (lacks && train_state_optional(want->name))
+                return 0;
+        if (lacks)
                 return refuse(r->why, sizeof r->why, "it has no tensor %s", want->name);
         for (; lo < n && !err && !strcmp(v[lo].name, want->name); lo++) {
                 if (!fits(&v[lo], want))
@@ -269,7 +274,7 @@ static unsigned long long step_in(const char *dir)
 static int take_state_of_other(struct resume *r, struct trainer *t)
 {
         struct train_state s = {.host = r->state.host, .bytes = r->state.bytes};
-        int err = train_state_list(&s.trained, t, 1, t->coll, TRAIN_SHARE_ALL);
+        int err = train_state_list(&s.trained, t, 1, t->coll, TRAIN_SHARE_LOADED);
 
         if (!err)
                 err = train_state_put(&s, t);
@@ -300,7 +305,8 @@ static int take_states(struct resume *r, const char *name, struct replicas *all)
                 err = t->setup.sharded ? take_state(r, name, &all->v[i])
                                        : take_state_of_other(r, &all->v[i]);
         if (err == -EBADMSG && !*r->why)
-                return refuse(r->why, sizeof r->why, "its step is no number of steps");
+                return refuse(r->why, sizeof r->why,
+                              "its number of steps, or its loss scale, is none");
         if (!err && named && named != t->step)
                 return refuse(r->why, sizeof r->why, "its state is that after step %llu",
                               (unsigned long long)t->step);

@@ -153,6 +153,15 @@ static int add_saves(const struct train_facts *f, struct json *job, struct json 
         return err ? err : add_cost(f, m);
 }
 
+static size_t count_skipped(const struct train_step *v, size_t n)
+{
+        size_t skipped = 0;
+
+        for (size_t i = 0; i < n; i++)
+                skipped += v[i].skipped;
+        return skipped;
+}
+
 int train_json(const struct train_facts *f, struct json *job)
 {
         const struct train_setup *s = f->setup;
@@ -183,6 +192,12 @@ int train_json(const struct train_facts *f, struct json *job)
                 stats_ratio(network_flop(&s->model, s->batch) / 1e12 / s->devices, delay.mean));
         json_add_number(m, "peak_memory_bytes", f->peak);
         json_add_number(m, "peak_device_bytes", f->device_peak);
+        if (s->half) {
+                json_add_number(m, "skipped_steps",
+                                (double)(count_skipped(f->warmup, f->nwarmup) +
+                                         count_skipped(f->step, f->nsteps)));
+                json_add_number(m, "loss_scale", (double)f->loss_scale);
+        }
         struct json *losses = json_add_array(m, "losses");
         for (size_t i = 0; i < f->nwarmup; i++)
                 json_add_number(losses, NULL, f->warmup[i].loss);
@@ -253,6 +268,22 @@ static void print_saves(const struct json *jobs, size_t j, FILE *to)
                 cost_of_10_minutes(job));
 }
 
+/* What became of the gradients of a job with halves. */
+static void print_scale(const struct json *jobs, size_t j, FILE *to)
+{
+        const struct json *job = json_at(jobs, j);
+        char label[160];
+
+        if (!json_get(metrics_of(job), "loss_scale"))
+                return;
+        shards_label(jobs, j, label, sizeof label);
+        fprintf(to,
+                "%s: %.0f of %zu steps, with the warm-up, were skipped, in which a gradient was "
+                "too large for a half; the loss scale is %g\n",
+                label, figure(job, "skipped_steps"),
+                json_count(json_get(metrics_of(job), "losses")), figure(job, "loss_scale"));
+}
+
 void train_table(const struct json *run, FILE *to)
 {
         const struct json *jobs = json_get(run, "job_results");
@@ -280,6 +311,8 @@ void train_table(const struct json *run, FILE *to)
                         figure(job, "tflops"), loss_at(job, false), loss_at(job, true),
                         peak_of(job) / 1e9);
         }
+        for (size_t j = 0; j < json_count(jobs); j++)
+                print_scale(jobs, j, to);
         for (size_t j = 0; j < json_count(jobs); j++)
                 print_saves(jobs, j, to);
 }

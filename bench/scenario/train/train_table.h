@@ -29,6 +29,7 @@ struct train_facts {
         double staged;      /* bytes of the copy in the memory of the largest rank */
         double oldest;      /* the most seconds that the newest save to load was old */
         const char *suffix; /* its directory */
+        float loss_scale;   /* behind the last step */
 };
 
 /* Adds "model", "setup" and "metrics". 0 or -ENOMEM. */

@@ -625,6 +625,7 @@ QUEUES(softmax, (float *x, size_t n, size_t block, bool causal, float scale), x,
        scale)
 QUEUES(softmax_back, (const float *y, float *dy, size_t n, size_t block, bool causal, float scale),
        y, dy, n, block, causal, scale)
+QUEUES(find_overflow, (const float *x, size_t n, float *any), x, n, any)
 QUEUES(sgd, (float *w, const float *g, size_t n, float lr), w, g, n, lr)
 QUEUES(adamw, (float *w, const float *g, float *m, float *v, size_t n, const struct adam *a), w, g,
        m, v, n, a)
@@ -695,6 +696,7 @@ const struct math_ops math_cuda = {
         .softmax_back = cuda_softmax_back,
         .loss_sum = cuda_loss_sum,
         .loss_entropy = cuda_loss_entropy,
+        .find_overflow = cuda_find_overflow,
         .sgd = cuda_sgd,
         .adamw = cuda_adamw,
 };

@@ -367,6 +367,13 @@ static void host_loss_entropy(float *x, const int32_t *target, size_t rows, size
         *loss = (float)(total / (double)rows);
 }
 
+static void host_find_overflow(const float *x, size_t n, float *any)
+{
+        for (size_t i = 0; i < n; i++)
+                if (!isfinite(x[i]))
+                        *any = 1;
+}
+
 static void host_sgd(float *w, const float *g, size_t n, float lr)
 {
         for (size_t i = 0; i < n; i++)
@@ -425,6 +432,7 @@ const struct math_ops math_host = {
         .softmax_back = host_softmax_back,
         .loss_sum = host_loss_sum,
         .loss_entropy = host_loss_entropy,
+        .find_overflow = host_find_overflow,
         .sgd = host_sgd,
         .adamw = host_adamw,
 };

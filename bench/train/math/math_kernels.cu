@@ -8,6 +8,7 @@
 #ifdef __CUDACC__
 #include <cuda_fp16.h>
 #endif
+#include <float.h>
 #include <math.h>
 
 #include "bench/train/math/math_kernels.h"
@@ -145,6 +146,19 @@ __global__ static void gelu_back_all(const float *x, float *dy, size_t n)
 void kernels_gelu_back(void *stream, const float *x, float *dy, size_t n)
 {
         LAUNCH(gelu_back_all, blocks_for(n, THREADS), THREADS, stream, x, dy, n);
+}
+
+/* Whoever finds one writes the same. */
+__global__ static void find_overflows(const float *x, size_t n, float *any)
+{
+        EACH(i, n)
+        if (!(fabsf(x[i]) <= FLT_MAX))
+                *any = 1;
+}
+
+void kernels_find_overflow(void *stream, const float *x, size_t n, float *any)
+{
+        LAUNCH(find_overflows, blocks_for(n, THREADS), THREADS, stream, x, n, any);
 }
 
 __global__ static void sgd_all(float *w, const float *g, size_t n, float lr)

@@ -36,6 +36,7 @@ void kernels_gelu_back(void *stream, const float *x, float *dy, size_t n);
 void kernels_softmax(void *stream, float *x, size_t n, size_t block, bool causal, float scale);
 void kernels_softmax_back(void *stream, const float *y, float *dy, size_t n, size_t block,
                           bool causal, float scale);
+void kernels_find_overflow(void *stream, const float *x, size_t n, float *any);
 void kernels_sgd(void *stream, float *w, const float *g, size_t n, float lr);
 void kernels_adamw(void *stream, float *w, const float *g, float *m, float *v, size_t n,
                    const struct adam *a);

@@ -174,6 +174,8 @@ struct math_ops { /* no slot is NULL */
         void (*loss_sum)(float *x, size_t n, float scale, float *loss);
         void (*loss_entropy)(float *x, const int32_t *target, size_t rows, size_t n, float scale,
                              float *loss);
+        /* *any becomes 1 if one of the elements is infinite or no number, and else stays. */
+        void (*find_overflow)(const float *x, size_t n, float *any);
         void (*sgd)(float *w, const float *g, size_t n, float lr);
         void (*adamw)(float *w, const float *g, float *m, float *v, size_t n, const struct adam *a);
 };
