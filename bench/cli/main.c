@@ -92,8 +92,19 @@ static int help_with(const char *what)
 static int unknown_scenario(const char *name)
 {
         CLEANUP(buf_release) struct buf b = BUF_INIT;
-        for (size_t i = 0; i < scenario_count; i++)
+        size_t far = SIZE_MAX;
+        const char *near = NULL;
+
+        for (size_t i = 0; i < scenario_count; i++) {
+                if (edit_nearer(name, scenarios[i]->name, &far))
+                        near = scenarios[i]->name;
                 buf_addf(&b, "%s, ", scenarios[i]->name);
+        }
+        if (near) {
+                fprintf(stderr, "ckptbench: scenario '%s' is unknown: did you mean '%s'?\n", name,
+                        near);
+                return 1;
+        }
         fprintf(stderr,
                 "ckptbench: scenario '%s' is unknown: give one of %sreport, compare, "
                 "prepare-nvme\n",

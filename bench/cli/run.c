@@ -132,6 +132,39 @@ static int check_secrets(const struct keys *k, char *why, size_t nwhy)
         return 0;
 }
 
+/* Whether one of the names in the path is "..". */
+static bool leaves(const char *path)
+{
+        size_t n;
+
+        for (; *path; path += n + (path[n] == '/')) {
+                n = strcspn(path, "/");
+                if (n == 2 && !memcmp(path, "..", n))
+                        return true;
+        }
+        return false;
+}
+
+/* What lies in a storage is named from its top. */
+static int check_names(const struct keys *k, char *why, size_t nwhy)
+{
+        const char *const names[][2] = {{"file", k->file},
+                                        {"resume", k->resume},
+                                        {"suffix", k->suffix},
+                                        {"dataset", k->dataset}};
+
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+                if (!leaves(names[i][1]))
+                        continue;
+                snprintf(why, nwhy,
+                         "%s=%s leaves what path, mount.path or the uri names: name there the "
+                         "directory that it is in, and here what is below that",
+                         names[i][0], names[i][1]);
+                return -EINVAL;
+        }
+        return 0;
+}
+
 static int plan_job(const struct run *r, const struct keys *k, char *why, size_t nwhy)
 {
         struct coll part = *r->coll; /* nothing collective happens in a plan */
@@ -149,6 +182,8 @@ static int plan_job(const struct run *r, const struct keys *k, char *why, size_t
                 return -EINVAL;
         }
         int err = check_secrets(k, why, nwhy);
+        if (!err)
+                err = check_names(k, why, nwhy);
         if (!err)
                 err = check_format(r, k, why, nwhy);
         if (err)

@@ -166,15 +166,28 @@ static int add_list(struct sweep *s, enum sweep_level level, const char *name, s
         return err == -ENOMEM ? no_memory(why, nwhy) : err;
 }
 
+/* Of a word without a value. */
+static int say_no_value(const char *arg, char *why, size_t nwhy)
+{
+        const char *name = arg + strspn(arg, "+"), *near = param_tab_near(&key_tab, name);
+
+        if (near)
+                snprintf(why, nwhy, "'%s' has no value: give %s=VALUE", arg, near);
+        else
+                snprintf(why, nwhy,
+                         "'%s' is no key=value, and no flag of this scenario: see ckptbench help "
+                         "keys",
+                         arg);
+        return -EINVAL;
+}
+
 int sweep_add(struct sweep *s, enum sweep_level level, const char *arg, char *why, size_t nwhy)
 {
         const char *name = arg + strspn(arg, "+");
         const char *eq = strchr(name, '=');
 
-        if (!eq || eq == name) {
-                snprintf(why, nwhy, "'%s' is no key=value: see ckptbench --help", arg);
-                return -EINVAL;
-        }
+        if (!eq || eq == name)
+                return say_no_value(arg, why, nwhy);
         return add_list(s, level, name, (size_t)(eq - name), eq + 1, why, nwhy);
 }
 

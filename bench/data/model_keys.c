@@ -7,30 +7,49 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
+
 #include "base/banned.h"
 
-/* The names that come closest to one that is none, "gpt-xl, gpt-xxl and demo"; those that begin
- * with it come first. */
-static void nearest(const char *name, char *out, size_t n)
+/* One line: what may have been meant, of which names that begin with it come first, or all. */
+static void say_unknown(const char *name, char *why, size_t nwhy)
 {
-        enum { NAMES = 3 };
-        size_t far[NAMES] = {SIZE_MAX, SIZE_MAX, SIZE_MAX};
-        const char *near[NAMES] = {"", "", ""};
+        CLEANUP(buf_release) struct buf all = BUF_INIT;
+        size_t far = SIZE_MAX;
+        const char *near = NULL;
 
         for (size_t i = 0; i < model_count; i++) {
                 const char *other = model_table[i].name;
-                size_t d = !strncasecmp(name, other, strlen(name)) ? 0 : edit_distance(name, other);
-                size_t at = NAMES;
-                while (at > 0 && d < far[at - 1])
-                        at--;
-                if (at == NAMES)
-                        continue;
-                memmove(&far[at + 1], &far[at], (NAMES - 1 - at) * sizeof far[0]);
-                memmove(&near[at + 1], &near[at], (NAMES - 1 - at) * sizeof near[0]);
-                far[at] = d;
-                near[at] = other;
+                if (*name && far > 0 && !strncasecmp(name, other, strlen(name))) {
+                        near = other;
+                        far = 0;
+                }
+                if (edit_nearer(name, other, &far))
+                        near = other;
+                buf_addf(&all, ", %s", other);
         }
-        snprintf(out, n, "%s, %s and %s", near[0], near[1], near[2]);
+        if (near)
+                snprintf(why, nwhy, "model '%s' is unknown: did you mean '%s'?", name, near);
+        else
+                snprintf(why, nwhy, "model '%s' is unknown: give one of auto%s", name,
+                         all.failed ? ", gpt-mini" : all.p);
+}
+
+/* Layers are chosen, but one there must be. */
+static int check_size(const struct keys *k, const struct model *m, char *why, size_t nwhy)
+{
+        struct model least = *m;
+
+        least.layers = 1;
+        const uint64_t bytes = model_params(&least) * model_param_bytes(&least, k->optimizer);
+        if (!k->size || k->model_layers || k->size >= bytes || !strcmp(k->model, "auto"))
+                return 0;
+        snprintf(why, nwhy,
+                 "size=%llu: %s with one layer has %llu bytes: give as much, another model, or "
+                 "model=auto, which follows the size",
+                 (unsigned long long)k->size, m->name, (unsigned long long)bytes);
+        return -EINVAL;
 }
 
 int model_choose(const struct keys *k, struct model *m, char *why, size_t nwhy)
@@ -43,11 +62,7 @@ int model_choose(const struct keys *k, struct model *m, char *why, size_t nwhy)
         } else {
                 const struct model *found = model_find(k->model);
                 if (!found) {
-                        char names[128];
-                        nearest(k->model, names, sizeof names);
-                        snprintf(why, nwhy,
-                                 "model '%s' is unknown: nearest are %s; give one of them, or auto",
-                                 k->model, names);
+                        say_unknown(k->model, why, nwhy);
                         return -EINVAL;
                 }
                 *m = *found;
@@ -69,6 +84,8 @@ int model_choose(const struct keys *k, struct model *m, char *why, size_t nwhy)
         if (k->model_block)
                 m->block = (unsigned)k->model_block;
         int err = model_check(m, why, nwhy);
+        if (!err)
+                err = check_size(k, m, why, nwhy);
         if (err)
                 return err;
         if (size)

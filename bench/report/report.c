@@ -249,7 +249,11 @@ int report_main(int argc, char **argv)
         size_t n = 0;
 
         for (int i = 1; i < argc; i++) {
-                if (!strcmp(argv[i], "-o") && i + 1 < argc)
+                if (!strcmp(argv[i], "-o") && i + 1 == argc) {
+                        fprintf(stderr, "ckptbench: -o needs the name of a page behind it\n");
+                        return 1;
+                }
+                if (!strcmp(argv[i], "-o"))
                         page = argv[++i];
                 else
                         argv[n++] = argv[i];

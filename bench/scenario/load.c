@@ -51,7 +51,9 @@ static void fail(void *arg, const char *what, int err)
         if (err != -ECANCELED)
                 run_error(j->run, "%s of %s: %s%s", what, j->k->file,
                           j->timed.io && *j->timed.io->why ? j->timed.io->why : strerror(-err),
-                          err == -ENOENT ? ": give the name of a file that is there" : "");
+                          err == -ENOENT   ? ": give the name of a file that is there"
+                          : err == -EACCES ? ": give one that you may read"
+                                           : "");
 }
 
 /* The reader's view of the storage. */

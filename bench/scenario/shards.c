@@ -100,7 +100,8 @@ static void fail(void *arg, const char *what, int err)
                 run_error(s->run, "%s of %s/%s from %s: %s", what, s->dir, s->file, s->k->storage,
                           text);
         else
-                run_error(s->run, "%s: %s", what, text);
+                run_error(s->run, "%s: %s%s", what, text,
+                          err == -ENOENT ? ": give suffix= a save of the same keys and ranks" : "");
 }
 
 static int name_dir(struct shards *s)

@@ -295,41 +295,52 @@ static int set_value(const struct param_desc *d, void *p, const char *value, cha
         return 0;
 }
 
-/* Levenshtein, one row. */
-size_t edit_distance(const char *a, const char *b)
+static size_t least(size_t a, size_t b)
 {
-        size_t row[64], na = strlen(a), nb = strlen(b);
-        if (na >= 64 || nb >= 64)
-                return 64;
-        for (size_t j = 0; j <= nb; j++)
-                row[j] = j;
-        for (size_t i = 1; i <= na; i++) {
-                size_t diagonal = row[0];
-                row[0] = i;
-                for (size_t j = 1; j <= nb; j++) {
-                        size_t best = diagonal + (a[i - 1] != b[j - 1]);
-                        if (row[j] + 1 < best)
-                                best = row[j] + 1;
-                        if (row[j - 1] + 1 < best)
-                                best = row[j - 1] + 1;
-                        diagonal = row[j];
-                        row[j] = best;
-                }
-        }
-        return row[nb];
+        return a < b ? a : b;
 }
 
-static const char *nearest_name(const struct param_tab *t, const char *name)
+/* Levenshtein's, and two neighbours that changed places are one mistake: of three rows each. */
+size_t edit_distance(const char *a, const char *b)
 {
-        size_t best = strlen(name) / 3 + 1; /* a third of its letters may be wrong */
-        const char *near = NULL;
-        for (size_t i = 0; i < t->count; i++) {
-                size_t far = edit_distance(name, t->table[i].name);
-                if (far < best) {
-                        best = far;
-                        near = t->table[i].name;
+        enum { MOST = 64 };
+        size_t row[3][MOST], na = strlen(a), nb = strlen(b);
+
+        if (na >= MOST || nb >= MOST)
+                return MOST;
+        for (size_t i = 0; i <= na; i++) {
+                const size_t *above = row[(i + 2) % 3], *before = row[(i + 1) % 3];
+                size_t *now = row[i % 3];
+                now[0] = i;
+                for (size_t j = 1; j <= nb; j++) {
+                        now[j] = i ? least(above[j - 1] + (a[i - 1] != b[j - 1]),
+                                           least(above[j], now[j - 1]) + 1)
+                                   : j;
+                        if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                                now[j] = least(now[j], before[j - 2] + 1);
                 }
         }
+        return row[na % 3][nb];
+}
+
+bool edit_nearer(const char *said, const char *name, size_t *far)
+{
+        const size_t d = edit_distance(said, name);
+
+        if (d >= *far || d > strlen(said) / 3) /* a third of its letters may be wrong */
+                return false;
+        *far = d;
+        return true;
+}
+
+const char *param_tab_near(const struct param_tab *t, const char *said)
+{
+        size_t far = SIZE_MAX;
+        const char *near = NULL;
+
+        for (size_t i = 0; i < t->count; i++)
+                if (edit_nearer(said, t->table[i].name, &far))
+                        near = t->table[i].name;
         return near;
 }
 
@@ -347,7 +358,7 @@ static int set_named(const struct param_tab *t, void *p, const char *name, const
         for (size_t i = 0; i < t->count; i++)
                 if (!strcmp(t->table[i].name, name))
                         return set_value(&t->table[i], p, value, why, nwhy);
-        const char *near = nearest_name(t, name);
+        const char *near = param_tab_near(t, name);
         if (near)
                 snprintf(why, nwhy, "unknown %s '%s': did you mean '%s'?", t->what, name, near);
         else

@@ -3,7 +3,7 @@
 # bad_input.sh: what is wrong is one line with cause and remedy, and nothing is made.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 101
+plan 119
 cd "$tmp" || exit 1
 
 # refused PATTERN arguments...: fails, one line on stderr that matches, no results
@@ -57,13 +57,22 @@ else
 fi
 refused "is no mounted file system" shards storage=mount mount.path="$tmp"
 refused "give 2064" shards model=gpt-xl model.hidden=2048 storage=null
-refused "model 'gpt-smol' is unknown: nearest are gpt-small" shards model=gpt-smol storage=null
-refused "scenario 'shard' is unknown: give one of shards" shard storage=null
+refused "model 'gpt-smol' is unknown: did you mean 'gpt-small'" shards model=gpt-smol storage=null
+refused "model 'gpt-xx' is unknown: did you mean 'gpt-xxl'" shards model=gpt-xx storage=null
+refused "model 'LLaMa7' is unknown: give one of auto, gpt-mini, .*L7b, .*mlperf-1t$" shards model=LLaMa7 storage=null
+refused "size=1048576: L7b with one layer has 7[0-9]* bytes: give as much" shards model=L7b size=1M storage=null
+refused "scenario 'shard' is unknown: did you mean 'shards'" shard storage=null
+refused "scenario 'trian' is unknown: did you mean 'train'" trian storage=null
+refused "scenario 'bench' is unknown: give one of shards" bench storage=null
+refused "'size' has no value: give size=VALUE" shards size storage=null
+refused "file=../x leaves what path, mount.path or the uri names" load file=../x storage=disk path=.
+refused "^ckptbench: -o needs the name of a page behind it" report . -o
+refused "resume=a/../../x leaves what path" train model=gpt-mini resume=a/../../x storage=disk path=.
 refused "give suffix=" shards storage=null phase=load
 refused "s3.endpoint holds credentials" shards storage=null s3.endpoint=http://a:b@127.0.0.1/
 refused "is no mounted file system" shards storage=null,mount mount.path="$tmp" # before the first job
 refused "out of bounds: give 1 to 10000" shards storage=null epochs=0
-refused "none/shard-.*: No such file" shards storage=disk path="$tmp" phase=load suffix=none size=1M
+refused "none/shard-.*: No such file or directory: give suffix=" shards storage=disk path="$tmp" phase=load suffix=none size=1M
 refused "gcs.endpoint holds credentials" restore storage=disk path="$tmp" gcs.endpoint=http://a:b@127.0.0.1/
 refused "hands nothing from GPU to GPU" shards storage=null backend=nccl
 # keys of other scenarios, which would only multiply jobs

@@ -105,7 +105,7 @@ refused "model has no value yet: give model=" dcp_fsdp_load backend=gloo world_s
 refused "world_size=8 is more than the 1 rank" dcp_ddp_save backend=gloo
 refused "world_size=2 is more than the 1 rank" dcp backend=gloo model=gpt-mini
 refused "unknown key 'checkpoint.stroage': did you mean" dcp backend=gloo world_size=1 +checkpoint.stroage=s3
-refused "model 'vit-bass' is unknown: nearest are vit-base" dcp backend=gloo world_size=1 +model=gpt-mini,vit-bass
+refused "model 'vit-bass' is unknown: did you mean 'vit-base'" dcp backend=gloo world_size=1 +model=gpt-mini,vit-bass
 refused "leads back to path: write one of them out" dcp_ddp_load backend=gloo world_size=1 \
 	'checkpoint.suffix=${path}' 'path=${checkpoint.suffix}'
 refused "~epocs: nobody gave a value" dcp_ddp_save backend=gloo world_size=1 '~epocs'

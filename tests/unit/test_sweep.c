@@ -178,8 +178,11 @@ END_TEST
 static const struct {
         const char *arg, *why;
 } bad[] = {
-        {"size", "'size' is no key=value: see ckptbench --help"},
-        {"=3", "'=3' is no key=value: see ckptbench --help"},
+        {"size", "'size' has no value: give size=VALUE"},
+        {"+siez", "'+siez' has no value: give size=VALUE"},
+        {"--verbose",
+         "'--verbose' is no key=value, and no flag of this scenario: see ckptbench help keys"},
+        {"=3", "'=3' is no key=value, and no flag of this scenario: see ckptbench help keys"},
         {"sise=3", "unknown key 'sise': did you mean 'size'?"},
         {"size=8Gi", "size=8Gi is not a size"},
         {"epochs=0", "epochs=0 is out of bounds: give 1 to 10000"},
