@@ -71,8 +71,8 @@ __global__ void check_cells(const void *mem, uint64_t n, uint64_t base, uint64_t
         }
 }
 
-/* c = a * b, a tile of it a block. */
-__global__ void multiply(const float *a, const float *b, float *c)
+/* c = a * b, a tile of it a block, of so many threads that none may have too many registers. */
+__global__ void __launch_bounds__(TILE *TILE) multiply(const float *a, const float *b, float *c)
 {
         __shared__ float ta[TILE][TILE], tb[TILE][TILE];
         unsigned x = threadIdx.x, y = threadIdx.y;

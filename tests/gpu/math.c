@@ -513,6 +513,27 @@ static void open_in_vain(void)
         emulated_no_cublas = false;
         result(right, "a device that cannot be opened is given back");
 }
+
+/* As two jobs of a sweep, the first of which begins with the second device. */
+static void open_from_another(void)
+{
+        char why[512];
+        int now = -1;
+
+        need(cudaSetDevice(1), "the second device");
+        bool right = !device->open(2, 1, why, sizeof why);
+        right &= !cudaGetDevice(&now) && now == 1;
+        need(cudaSetDevice(0), "the first device");
+        right &= !device->open(2, 1, why, sizeof why);
+        right &= !cudaGetDevice(&now) && now == 0;
+        emulated_no_cublas = true; /* what failed leaves the thread where it was, too */
+        need(cudaSetDevice(1), "the second device");
+        right &= device->open(2, 1, why, sizeof why) < 0;
+        right &= !cudaGetDevice(&now) && now == 1;
+        emulated_no_cublas = false;
+        need(cudaSetDevice(0), "the first device");
+        result(right, "devices end where they began, and the thread's stays");
+}
 #endif
 
 int main(void)
@@ -537,6 +558,7 @@ int main(void)
 #endif
 #ifdef EMULATED
         open_in_vain();
+        open_from_another();
 #endif
         if (host->open(2, 1, why, sizeof why) || device->open(2, 1, why, sizeof why)) {
                 printf("1..0 # SKIP %s\n", why);

@@ -117,12 +117,14 @@ static void join_peers(const struct gpu *a, const struct gpu *b)
                 (void)cudaGetLastError(); /* or the next launch would be said to have failed */
 }
 
-/* All that alloc() gave was released. */
+/* All that alloc() gave was released. cuBLAS has to end on the device that it began on. */
 static void end_gpu(struct gpu *g)
 {
         cudaStream_t const streams[] = {g->stream, g->beside, g->apart};
 
         mutex_lock(&g->mtx);
+        if (cudaSetDevice(g->device) != cudaSuccess)
+                (void)cudaGetLastError(); /* or the next launch would be said to have failed */
         struct scratch *const all[] = {&g->a, &g->b, &g->places, &g->parts, &g->joined};
         for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
                 (void)cudaFree(all[i]->p);
@@ -174,14 +176,17 @@ static int cuda_open(unsigned devices, unsigned threads, char *why, size_t nwhy)
         int first = 0, err = failed("cudaGetDevice", cudaGetDevice(&first));
 
         (void)threads;
+        if (err) {
+                snprintf(why, nwhy, "the GPU cannot be used: see above, or give device=host");
+                return err;
+        }
         if (ngpus && gpus[0].device != first)
                 end_gpus();
-        if (err)
+        err = begin_gpus(devices, first, why, nwhy);
+        const int back = failed("cudaSetDevice", cudaSetDevice(first)); /* what it began with */
+        if (!err && back)
                 snprintf(why, nwhy, "the GPU cannot be used: see above, or give device=host");
-        else
-                err = begin_gpus(devices, first, why, nwhy);
-        if (!err) /* again what the thread began with */
-                err = failed("cudaSetDevice", cudaSetDevice(first));
+        err = err ? err : back;
         for (unsigned i = 0; i < ngpus; i++) {
                 struct gpu *g = &gpus[i];
                 mutex_lock(&g->mtx);

@@ -420,7 +420,8 @@ __device__ static float column_sum(float v, float (*part)[COLUMNS])
 }
 
 /* Rows that are multiples of `but` are left out; 0: none. */
-__global__ static void sum_columns(const float *x, float *to, size_t rows, size_t n, size_t but)
+__global__ static void __launch_bounds__(COLUMNS *LANES) /* else it may have too many registers */
+        sum_columns(const float *x, float *to, size_t rows, size_t n, size_t but)
 {
         __shared__ float part[LANES][COLUMNS];
         const size_t i = (size_t)blockIdx.x * COLUMNS + threadIdx.x % COLUMNS;
@@ -453,8 +454,9 @@ void kernels_place_back(void *stream, const float *dy, float *dfirst, float *dbi
         LAUNCH(sum_columns, column_blocks(n), COLUMNS * LANES, stream, dy, dbias, rows, n, block);
 }
 
-__global__ static void norm_back_columns(struct norm s, const float *x, const float *dy,
-                                         float *dweight, float *dbias)
+__global__ static void __launch_bounds__(COLUMNS *LANES)
+        norm_back_columns(struct norm s, const float *x, const float *dy, float *dweight,
+                          float *dbias)
 {
         __shared__ float part[LANES][COLUMNS];
         const size_t i = (size_t)blockIdx.x * COLUMNS + threadIdx.x % COLUMNS;

@@ -106,6 +106,7 @@ float emulated_from_half(uint16_t bits);
 #define __global__
 #define __device__
 #define __shared__ static /* blocks run one after the other */
+#define __launch_bounds__(threads)
 
 struct emulated_index {
         unsigned x;

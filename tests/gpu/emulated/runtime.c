@@ -441,6 +441,8 @@ static int create(handle *out)
 
 static int destroy(handle h)
 {
+        if (h->stream && h->stream->device != current)
+                die("cuBLAS ends on another device than it began on");
         free(h);
         return 0;
 }
