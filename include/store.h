@@ -129,7 +129,7 @@ struct store_meta {
                          store_set_meta() leaves them as they are */
         /* Counts the changes of metadata alone that the version of the object has seen, where the
          * store tells; 0: it does not, or these were not told by it. */
-        uint64_t turn;
+        uint64_t metageneration;
         size_t len;
         char buf[STORE_META_MAX];
 };
@@ -306,17 +306,17 @@ int store_copy(struct store *s, const char *src, const char *src_match, const ch
                void *arg);
 
 /* Replaces the metadata of an object, of version if_match unless that is NULL (-ESTALE). Where
- * meta->turn is not 0, they must be those that the store told with it (-ESTALE). done() gets the
- * etag and time of what is there then, and the turn of the metadata: the bytes are the same, the
+ * meta->metageneration is not 0, they must be those that the store told with it (-ESTALE). done()
+ * gets the etag and time of what is there then, and the metageneration: the bytes are the same, the
  * version may be another. */
 int store_set_meta(struct store *s, const char *key, const char *if_match,
                    const struct store_meta *meta, store_done_fn *done, void *arg);
 
 /* Makes object `src`, of version src_match unless that is NULL, be named `dst`, at once for
- * everybody. What was there is replaced unless `cond` says otherwise. -EIO also when a reply was
- * lost, and others changed both names before the store was asked again: it may have been done.
- * -EOPNOTSUPP without STORE_CAP_RENAME. done() gets the etag under the new name, "" where the store
- * does not tell. */
+ * everybody; where a server turns out to have no such request, by a copy and a delete. What was
+ * there is replaced unless `cond` says otherwise. -EIO also when a reply was lost, and others
+ * changed both names before the store was asked again: it may have been done. -EOPNOTSUPP without
+ * STORE_CAP_RENAME. done() gets the etag under the new name, "" where the store does not tell. */
 int store_rename(struct store *s, const char *src, const char *src_match, const char *dst,
                  const struct store_cond *cond, store_done_fn *done, void *arg);
 
@@ -343,7 +343,7 @@ struct store_entry {
         const char *meta;
         size_t nmeta;
         bool partial; /* the object has metadata beside these: `missing` of struct store_meta */
-        uint64_t meta_turn; /* of struct store_meta */
+        uint64_t metageneration; /* of struct store_meta */
 };
 void store_entry_meta(const struct store_entry *e, struct store_meta *out);
 struct store_page {

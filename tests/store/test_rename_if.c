@@ -165,7 +165,7 @@ static const struct {
         int delete_status, err;
 } deletes[] = {
         {204, 0},
-        {404, 0},       /* another host deleted it */
+        {404, -ENOENT}, /* another host has renamed or deleted it: one of the two succeeds */
         {412, 0},       /* what another host has put there stays */
         {403, -EACCES}, /* both names are there */
 };

@@ -73,9 +73,10 @@ static struct object *find_source(struct service *s, struct request *x)
         const char *match = s3_in(x, "x-amz-copy-source-if-match");
         const char *none = s3_in(x, "x-amz-copy-source-if-none-match");
         const char *generation = s3_in(x, "x-amz-copy-source-if-generation-match");
-        const char *turn = s3_in(x, "x-amz-copy-source-if-metageneration-match");
+        const char *metageneration = s3_in(x, "x-amz-copy-source-if-metageneration-match");
         bool gone = generation && strtoll(generation, NULL, 10) != o->generation;
-        if (x->google && (gone || (turn && strtoull(turn, NULL, 10) != o->metageneration))) {
+        if (x->google &&
+            (gone || (metageneration && strtoull(metageneration, NULL, 10) != o->metageneration))) {
                 s3_error(x, "PreconditionFailed");
                 return NULL;
         }

@@ -232,7 +232,7 @@ static bool read_told(const struct list_entry *le, struct attr *a)
         const struct store_entry e = {.meta = le->meta,
                                       .nmeta = le->nmeta,
                                       .partial = le->partial,
-                                      .meta_turn = le->meta_turn};
+                                      .metageneration = le->metageneration};
         struct store_object obj = {.size = le->size};
 
         *a = (struct attr){0};

@@ -129,7 +129,7 @@ static void marker_made(void *arg, int err, const struct store_object *obj)
         struct node *n = NULL;
 
         if (!err) {
-                c->attr.turn = obj->meta.turn;
+                c->attr.metageneration = obj->meta.metageneration;
                 tree_lock(c->m->tree);
                 n = tree_enter_locked(c->m->tree, c->dir, c->name, &info);
                 tree_entries_changed_locked(c->dir);

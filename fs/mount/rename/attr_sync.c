@@ -107,7 +107,7 @@ static int attr_sync_send(struct attr_sync *a, bool *nothing)
         snprintf(etag, sizeof etag, "%s", n->etag ? n->etag : "");
         /* A marker is made anew, where there was none, too; unless that would lose its tags, or
          * what another host has changed. */
-        bool anew = n->dir && !n->size && !n->attr.tagged && !n->attr.turn;
+        bool anew = n->dir && !n->size && !n->attr.tagged && !n->attr.metageneration;
         const struct store_cond cond = {.if_absent = !n->marker &&
                                                      store_caps(a->m->store) & STORE_CAP_IF_ABSENT};
         a->flying = true;
@@ -158,7 +158,7 @@ static bool end_request_locked(struct attr_sync *a, int err, const struct store_
                 waiters_move(&a->sending, &a->queued);
         } else if (obj) {
                 attr_move(&a->carried, &a->sent);
-                a->carried.turn = n->attr.turn = obj->meta.turn;
+                a->carried.metageneration = n->attr.metageneration = obj->meta.metageneration;
                 n->attr_saved = a->turn;
                 n->published = true;
                 n->marker = n->dir;
@@ -339,7 +339,8 @@ bool attr_sync_published_locked(struct mount *m, struct node *n, const struct st
         n->attr_saved = n->attr_sent;
         attr_touch_published(&n->attr);
         bool more = n->attr_now != n->attr_saved;
-        n->attr.turn = more ? 0 : obj->meta.turn; /* nobody makes the rest of the changes anew */
+        n->attr.metageneration =
+                more ? 0 : obj->meta.metageneration; /* nobody makes the rest of the changes anew */
         if (n->attr_early && n->attr.written)
                 n->attr.set &= ~(unsigned)(ATTR_MTIME | ATTR_CTIME); /* the store tells them */
         info.attr = &n->attr;
@@ -353,7 +354,7 @@ bool attr_sync_left_locked(struct node *n) REQUIRES(tree_mutex)
         attr_touch_failed(&n->attr);
         bool more = n->attr_now != n->attr_saved;
         if (more)
-                n->attr.turn = 0; /* as in attr_sync_published_locked() */
+                n->attr.metageneration = 0; /* as in attr_sync_published_locked() */
         return n->hashed && more && !attr_sync_waits_for_commit_locked(n);
 }
 

@@ -269,7 +269,7 @@ static void object_has_new_name(void *arg, int err, const struct store_object *o
         snprintf(r->new_etag, sizeof r->new_etag, "%s", obj->etag);
         tree_lock(r->m->tree);
         version_follows_locked(r->n, r->to_key, r->etag, r->new_etag);
-        r->n->attr.turn = obj->meta.turn;
+        r->n->attr.metageneration = obj->meta.metageneration;
         writers_follow_locked(r, r->to_key);
         tree_unlock(r->m->tree);
         if (store_caps(r->m->store) & STORE_CAP_RENAME) {

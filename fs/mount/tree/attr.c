@@ -127,8 +127,9 @@ static int read_pair(struct attr *a, const char *name, const char *value, bool d
 
 int attr_from_object(const struct store_object *obj, bool dir, struct attr *a)
 {
-        *a = (struct attr){
-                .partial = obj->meta.missing, .tagged = obj->tagged, .turn = obj->meta.turn};
+        *a = (struct attr){.partial = obj->meta.missing,
+                           .tagged = obj->tagged,
+                           .metageneration = obj->meta.metageneration};
         const char *value;
         for (const char *name = NULL; (name = store_meta_next(&obj->meta, name, &value));) {
                 int err = read_pair(a, name, value, dir);
@@ -200,7 +201,7 @@ int attr_to_meta(const struct attr *a, struct store_meta *m)
 
         m->len = 0;
         m->missing = a->partial;
-        m->turn = a->turn;
+        m->metageneration = a->metageneration;
         if (a->set & ATTR_MODE)
                 err = add_number(m, "mode", a->mode);
         if (!err && a->set & ATTR_UID)

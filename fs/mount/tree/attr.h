@@ -34,11 +34,11 @@ struct attr {
         gid_t gid;
         dev_t rdev;
         int64_t mtime_ns, atime_ns, ctime_ns;
-        bool partial;   /* the object has metadata that is not here */
-        bool tagged;    /* so has it tags */
-        uint64_t turn;  /* of the object's metadata, as of struct store_meta */
-        bool written;   /* mtime is that of a write: later writes move it */
-        bool new_bytes; /* what others wrote of the bytes holds no more */
+        bool partial;            /* the object has metadata that is not here */
+        bool tagged;             /* so has it tags */
+        uint64_t metageneration; /* of the object's metadata, as of struct store_meta */
+        bool written;            /* mtime is that of a write: later writes move it */
+        bool new_bytes;          /* what others wrote of the bytes holds no more */
         struct {
                 bool set; /* that write is not published; before it were: */
                 bool written, new_bytes;

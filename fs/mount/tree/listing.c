@@ -24,7 +24,7 @@ struct item {
         size_t name, etag, meta; /* offsets in text */
         size_t nmeta;
         bool dir, told, partial;
-        uint64_t meta_turn;
+        uint64_t metageneration;
         uint64_t size;
         int64_t mtime_ns;
 };
@@ -198,7 +198,7 @@ static int add_item_locked(struct listing *l, struct page *p, const struct store
         it->meta = p->text.len;
         it->nmeta = e->nmeta;
         it->partial = e->partial;
-        it->meta_turn = e->meta_turn;
+        it->metageneration = e->metageneration;
         return buf_add(&p->text, e->meta ? e->meta : "", e->nmeta);
 }
 
@@ -419,7 +419,7 @@ uint64_t listing_each(struct listing *l, uint64_t index,
                                 .meta = it->told ? p->text.p + it->meta : NULL,
                                 .nmeta = it->nmeta,
                                 .partial = it->partial,
-                                .meta_turn = it->meta_turn,
+                                .metageneration = it->metageneration,
                         };
                         more = fn(arg, &e);
                         index += more;

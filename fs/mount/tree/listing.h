@@ -30,7 +30,7 @@ struct list_entry {
         const char *meta;
         size_t nmeta;
         bool partial;
-        uint64_t meta_turn;
+        uint64_t metageneration;
         int64_t asked_ns; /* when the store was asked, as in struct node_info */
 };
 

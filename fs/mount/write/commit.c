@@ -85,7 +85,7 @@ void wfile_set_error_locked(struct wfile *f, int err) REQUIRES(&f->mtx)
                 f->locked.commit.conflict ? -ESTALE : err; /* whatever the rest failed with */
         bool copies = f->locked.origin.key; /* what is not there any more: nothing is kept of it */
         const char *remedy = err == -ESTALE && copies ? "copy it again from where it is now"
-                             : err == -ESTALE         ? "'ckptctl recover' shows what is kept"
+                             : err == -ESTALE ? "another host has replaced it: save it again"
                              : err == -ECANCELED
                                      ? "its writer was ended: save it again if it is wanted"
                                      : "correct that, and save it again";
@@ -440,7 +440,7 @@ static void moved_locked(struct wfile *f, struct outcome *out, struct upload_req
                          const struct store_object *obj) REQUIRES(&f->mtx)
 {
         snprintf(t->obj.etag, sizeof t->obj.etag, "%s", obj->etag);
-        t->obj.meta.turn = obj->meta.turn;
+        t->obj.meta.metageneration = obj->meta.metageneration;
         if (store_caps(f->env->store) & STORE_CAP_RENAME)
                 published_locked(f, out, &t->obj, false);
         else

@@ -237,8 +237,19 @@ static void copied_rename_end(struct copied_rename *r, int err)
 /* What another host has put there since it was copied stays. */
 static void source_deleted(void *arg, int err, const struct store_object *obj)
 {
+        struct copied_rename *r = arg;
         (void)obj;
-        copied_rename_end(arg, err == -ENOENT || err == -ESTALE ? 0 : err);
+
+        if (err == -ESTALE)
+                err = 0;
+        if (err)
+                log_warn_of(LOG_ABOUT(.operation = "rename", .file = r->src,
+                                      .remedy = "delete the new name if it is not wanted"),
+                            "%s: has a copy by its new name, and %s: %s", r->src,
+                            err == -ENOENT ? "somebody else took the old one away"
+                                           : "the old one cannot be deleted",
+                            strerror(-err));
+        copied_rename_end(r, err);
 }
 
 static void renamed_copied(void *arg, int err, const struct store_object *obj)

@@ -71,7 +71,7 @@ const char *store_meta_next(const struct store_meta *m, const char *name, const 
 void store_entry_meta(const struct store_entry *e, struct store_meta *out)
 {
         out->missing = e->partial;
-        out->turn = e->meta_turn;
+        out->metageneration = e->metageneration;
         out->len = e->nmeta < sizeof out->buf ? e->nmeta : 0;
         if (out->len)
                 memcpy(out->buf, e->meta, out->len);

@@ -58,7 +58,7 @@ struct op_entry {
         bool told;   /* of a prefix: the object of that name was, or there is none (etag "") */
         size_t meta, nmeta; /* pairs as in struct store_meta, of a kind with STORE_CAP_LIST_META */
         bool partial;       /* not all of them: the object's `missing` */
-        uint64_t meta_turn; /* the object's `turn` */
+        uint64_t metageneration; /* the object's */
 };
 
 enum { OP_TOKEN_MAX = 33 };

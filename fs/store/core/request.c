@@ -629,7 +629,7 @@ int op_copy_meta(struct op *op, struct op_entry *e, const struct store_meta *met
         e->meta = op->names.len;
         e->nmeta = meta->len;
         e->partial = meta->missing;
-        e->meta_turn = meta->turn;
+        e->metageneration = meta->metageneration;
         return buf_add(&op->names, meta->buf, meta->len);
 }
 

@@ -327,7 +327,7 @@ static void make_entry(const struct op *op, const struct op_entry *e, const char
                 .meta = e->is_prefix && !e->told ? NULL : op_string(op, e->meta),
                 .nmeta = e->nmeta,
                 .partial = e->partial,
-                .meta_turn = e->meta_turn,
+                .metageneration = e->metageneration,
         };
 }
 

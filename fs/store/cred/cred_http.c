@@ -133,8 +133,9 @@ static void read_words(const struct cred_call *c, struct words *w)
 /* --- tries --- */
 
 /* Asked too often; or "the request could not be fulfilled because the identity provider (IDP) that
- * was asked to verify the incoming identity token could not be reached [...] Retry the request a limited number of times" (STS
- * API reference, AssumeRoleWithWebIdentity, IDPCommunicationError). Both come with 400. */
+ * was asked to verify the incoming identity token could not be reached [...] Retry the request a
+ * limited number of times" (STS API reference, AssumeRoleWithWebIdentity, IDPCommunicationError).
+ * Both come with 400. */
 static bool asks_for_patience(const struct cred_call *c, const struct words *w)
 {
         return c->status == 429 || retry_throttled(w->code.p) ||

@@ -72,9 +72,9 @@ void gcs_kms(struct gcs_msg *m, const struct store_kind *k, const char *name);
 int gcs_send(struct store_kind *k, struct op *op, struct gcs_msg *m);
 /* The conditions on the object that is written, and on the source of a copy. */
 void gcs_cond(struct gcs_msg *m, const struct op *op);
-/* The turn of the metadata that a change of them replaces; false: there is no condition on it. */
-enum { GCS_TURN_LEN = 21 };
-bool gcs_meta_turn(const struct op *op, char text[GCS_TURN_LEN]);
+/* The metageneration that a change of them replaces; false: there is no condition on it. */
+enum { GCS_METAGENERATION_LEN = 21 };
+bool gcs_metageneration(const struct op *op, char text[GCS_METAGENERATION_LEN]);
 
 /* gcs_xml.c: the XML API. Of a kind with k->keys the functions above and below lead there. */
 enum { GCS_HASH_LEN = 24 };

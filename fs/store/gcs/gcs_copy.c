@@ -358,7 +358,7 @@ int gcs_set_meta_build(struct store_kind *k, struct op *op)
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_PATCH);
         CLEANUP(json_freep) struct json *j = json_new_object();
         struct json *meta = NULL;
-        char turn[GCS_TURN_LEN];
+        char metageneration[GCS_METAGENERATION_LEN];
 
         if (op->stage == GCS_VERIFY)
                 return gcs_head(k, op, op->key);
@@ -375,15 +375,15 @@ int gcs_set_meta_build(struct store_kind *k, struct op *op)
         gcs_object_path(&m.path, k, op->key);
         gcs_query(&m, "fields", gcs_fields);
         gcs_cond(&m, op);
-        if (gcs_meta_turn(op, turn))
-                gcs_query(&m, "ifMetagenerationMatch", turn);
+        if (gcs_metageneration(op, metageneration))
+                gcs_query(&m, "ifMetagenerationMatch", metageneration);
         m.text = &op->text;
         m.type = "application/json";
         return gcs_send(k, op, &m);
 }
 
-/* A condition that does not hold may be due to a try of ours, after which there is another turn of
- * the metadata, or by the XML API another version. */
+/* A condition that does not hold may be due to a try of ours, after which there is another
+ * metageneration, or by the XML API another version. */
 int gcs_set_meta_parse(struct store_kind *k, struct op *op)
 {
         int err;

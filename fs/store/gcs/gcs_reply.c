@@ -120,7 +120,7 @@ bool gcs_resource(const struct json *j, struct store_object *out)
                 return false;
         if (!read_number(json_get(j, "generation"), &generation) || !generation)
                 return false;
-        if (!read_number(json_get(j, "metageneration"), &out->meta.turn))
+        if (!read_number(json_get(j, "metageneration"), &out->meta.metageneration))
                 return false;
         snprintf(out->etag, sizeof out->etag, "%" PRIu64, generation);
         read_meta(j, &out->meta);
@@ -199,7 +199,8 @@ void gcs_object(struct store_kind *k, const struct http_req *rq, struct store_ob
                 else if (!strcmp(name, "x-goog-generation") && strlen(value) < sizeof out->etag)
                         memcpy(out->etag, value, strlen(value) + 1);
                 else if (!strcmp(name, "x-goog-metageneration"))
-                        (void)digits_parse(value, &out->meta.turn); /* unreadable: not told */
+                        (void)digits_parse(value,
+                                           &out->meta.metageneration); /* unreadable: not told */
                 else if (!strcmp(name, "last-modified"))
                         out->mtime_ns = s3_time_http(value);
                 else if (!strcmp(name, "x-goog-hash"))

@@ -52,12 +52,12 @@ void gcs_cond(struct gcs_msg *m, const struct op *op)
                 gcs_query(m, "ifGenerationMatch", generation);
 }
 
-bool gcs_meta_turn(const struct op *op, char text[GCS_TURN_LEN])
+bool gcs_metageneration(const struct op *op, char text[GCS_METAGENERATION_LEN])
 {
-        bool told = op->verb == OP_SET_META && op->meta->turn;
+        bool told = op->verb == OP_SET_META && op->meta->metageneration;
 
         if (told)
-                snprintf(text, GCS_TURN_LEN, "%" PRIu64, op->meta->turn);
+                snprintf(text, GCS_METAGENERATION_LEN, "%" PRIu64, op->meta->metageneration);
         return told;
 }
 

@@ -183,7 +183,7 @@ int gcs_xml_copy(struct store_kind *k, struct op *op, const char *from)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_PUT);
         CLEANUP(buf_release) struct buf names = BUF_INIT, source = BUF_INIT;
-        char turn[GCS_TURN_LEN];
+        char metageneration[GCS_METAGENERATION_LEN];
 
         m.type = op->meta ? GCS_TYPE : NULL;
         buf_addc(&source, '/');
@@ -198,8 +198,8 @@ int gcs_xml_copy(struct store_kind *k, struct op *op, const char *from)
         gcs_header(&m, "x-goog-metadata-directive", op->meta ? "REPLACE" : "COPY");
         if (op->src_match)
                 gcs_header(&m, "x-goog-copy-source-if-generation-match", op->src_match);
-        if (gcs_meta_turn(op, turn))
-                gcs_header(&m, "x-goog-copy-source-if-metageneration-match", turn);
+        if (gcs_metageneration(op, metageneration))
+                gcs_header(&m, "x-goog-copy-source-if-metageneration-match", metageneration);
         gcs_cond(&m, op);
         gcs_csek_source(&m, k);
         gcs_kms(&m, k, "x-goog-encryption-kms-key-name");
