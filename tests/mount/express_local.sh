@@ -13,7 +13,8 @@ cp "$tmp/data" "$mnt/a"
 chmod 640 "$mnt/a"
 requests_mark
 expect_eq ok "$(fdo rename "$mnt/a" "$mnt/b")" "a file is renamed where the store renames no objects"
-expect_requests "the store is asked once whether it renames" RenameObject=1 CopyObject=1 DeleteObject=1
+# One delete finds out whether conditions hold.
+expect_requests "the store is asked once whether it renames" RenameObject=1 CopyObject=1 DeleteObject=2
 check "a file renamed by a copy has its bytes" cmp "$tmp/data" "$mnt/b"
 expect_eq "640 b" "$(stat -c %a "$mnt/b") $(store_ls)" "a file renamed by a copy has its mode, and one name"
 expect_log 'store: the server does not honor RenameObject'
