@@ -34,7 +34,7 @@ goes_on() {
 	train steps=3 resume="$(saved "$run.saved" "$kind")" out="$run.on" "$@"
 	expect_eq "$(result "$run" .metrics.losses[7:])" "$(result "$run.on" .metrics.losses)" \
 		"losses behind a save are to the bit those without the stop: $run"
-	expect_eq "$(result "$run" .metrics.loss_scale)" "$(result "$run.on" .metrics.loss_scale)" "the loss scale of a run that goes on is that of one without the stop: $run"
+	expect_eq "$(result "$run" .metrics.loss_scale)" "$(result "$run.on" .metrics.loss_scale)" "the loss scale behind a save is that without the stop: $run"
 }
 goes_on torch torch
 goes_on safetensors adamw optimizer.name=adamw
@@ -64,7 +64,7 @@ expect_eq "[0,65536]" "$(result entropy ".metrics | [.skipped_steps, .loss_scale
 train steps=3 loss=cross_entropy lr=0.01 loss_scale=1024 out=fixed
 expect_eq "[0,1024]" "$(result fixed ".metrics | [.skipped_steps, .loss_scale]")" "a scale that is given stays"
 train steps=3 loss_scale=65536 out=high
-expect_eq "[3,65536]" "$(result high ".metrics | [.skipped_steps, .loss_scale]")" "a loss scale that is too high for good skips each step"
+expect_eq "[3,65536]" "$(result high ".metrics | [.skipped_steps, .loss_scale]")" "a scale that is given and too high skips each step"
 train steps=3 dtype=fp32 resume="$(saved dcp.saved dcp)" optimizer.name=adamw out=fp32
 expect_eq "null" "$(result fp32 .metrics.skipped_steps)" "fp32 goes on from a save of fp16, and scales nothing"
 train steps=7 steps_per_save=7 save=sync keep=on dtype=fp32 out=fp32.saved

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* train_steps OPTIMIZER LOSS LR: four steps of a small model, for train_torch.py to repeat: of a
- * GPT, or with OPTIMIZER adam, of a vision transformer, whose last step has a sample less. LOSS
- * halves is the cross entropy, and LOSS overflow the sum, with products of halves.
+/* train_steps OPTIMIZER LOSS LR: four steps of a small model, with LOSS overflow ten, for
+ * train_torch.py to repeat: of a GPT, or with OPTIMIZER adam, of a vision transformer, whose last
+ * step has a sample less. LOSS halves is the cross entropy, and LOSS overflow the sum, with
+ * products of halves.
  *
  * Writes to the current directory, as floats and 32-bit integers: tensors (a text: name, rows,
  * columns), weights.0, tokens (or images, as bytes) and targets of all steps, logits and grads of
- * the first, weights.1 and weights.4, and scale, a text: the last loss scale, and how many steps
- * were skipped. */
+ * the first, weights.1, weights.4 behind the last, and scale, a text: the last loss scale, and how
+ * many steps were skipped. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 
 #include "base/banned.h"
 
-enum { BATCH = 3, STEPS = 4 };
+enum { BATCH = 3, STEPS = 4, OVERFLOW_STEPS = 10 };
 static const struct model shape = SMALL_GPT(3, 4, 64, 101, 24);
 static const struct model vision = SMALL_VIT(2, 4, 64, 11);
 
@@ -156,7 +157,7 @@ int main(int argc, char **argv)
                 write_first_of_images(&t);
         else
                 write_first(&t);
-        for (int i = 0; i < STEPS; i++) {
+        for (int i = 0; i < (overflows ? OVERFLOW_STEPS : STEPS); i++) {
                 if (images && i)
                         feed(&t, (uint64_t)i);
                 check(trainer_step(&t, &step), "step");

@@ -10,7 +10,7 @@ WORST is the largest distance of a tensor from torch's, over the norm of that; "
 above 1e-4. LOSS halves is the cross entropy, with products of halves and torch's GradScaler: above 1e-3, since what
 differs by rounding in fp32 may become two halves; and "ok OPTIMIZER.halves nearer" when the logits are twice as near to
 those as to those in fp32. LOSS overflow is the sum of the logits with both, whose first gradients no half holds: it is
-judged by what has changed, and "ok OPTIMIZER.overflow scale" when as many steps were skipped and the scales are equal.
+judged by what has changed, after ten steps for four, and "ok OPTIMIZER.overflow scale" when as many steps were skipped and the scales are equal.
 OPTIMIZER adam is of a vision transformer, which is transformers' own.
 """
 import math
@@ -155,6 +155,7 @@ def repeat(optimizer, loss_name, lr):
     folder = pathlib.Path(f"{optimizer}.{loss_name}")
     shapes = {name: (int(rows), int(cols)) for name, rows, cols in
               (line.split() for line in (folder / "tensors").read_text().splitlines())}
+    steps = 10 if loss_name == "overflow" else 4
     if optimizer == "adam":
         model = vision(shapes, HEADS)
         batches = torch.from_numpy(np.fromfile(folder / "targets", np.int32).astype(np.int64)).split(3)
@@ -162,7 +163,7 @@ def repeat(optimizer, loss_name, lr):
     else:
         (block, h), (vocab, _) = shapes["emb_stem.pos_emb"], shapes["emb_stem.tok_emb.weight"]
         model = GPT(vocab, h, block, sum(name.endswith("ln1.weight") for name in shapes))
-        inputs, batches = (torch.from_numpy(np.fromfile(folder / name, np.int32).astype(np.int64)).view(4, -1, block)
+        inputs, batches = (torch.from_numpy(np.fromfile(folder / name, np.int32).astype(np.int64)).view(steps, -1, block)
                            for name in ("tokens", "targets"))
     state = floats(folder / "weights.0", shapes)
     assert set(state) == {name for name, _ in model.named_parameters()}
@@ -174,7 +175,7 @@ def repeat(optimizer, loss_name, lr):
     Halves.used = loss_name in ("halves", "overflow")
     scaler, skipped = torch.amp.GradScaler("cpu", enabled=Halves.used), 0
     overflows = loss_name == "overflow"
-    for i in range(4):
+    for i in range(steps):
         step.zero_grad()
         scale = scaler.get_scale()
         logits = model(inputs[i])
@@ -198,10 +199,11 @@ def repeat(optimizer, loss_name, lr):
         skipped += scaler.get_scale() < scale
         # Attention does not depend on the keys' bias: its gradient is rounding, of which Adam and AdamW make full
         # steps, as of an element elsewhere whose first gradient happens to be nothing but that.
-        if i in (0, 3):
-            weights = floats(folder / f"weights.{i + 1}", shapes)
+        if i in (0, steps - 1):
+            number = 4 if i else 1
+            weights = floats(folder / f"weights.{number}", shapes)
             base = {n: state[n] if overflows else 0 for n in state}
-            judge(f"{folder} step {i + 1}", {n: (w - base[n]) * sure[n] for n, w in weights.items()},
+            judge(f"{folder} step {number}", {n: (w - base[n]) * sure[n] for n, w in weights.items()},
                   {n: (p.detach().reshape(-1) - base[n]) * sure[n] for n, p in model.named_parameters()
                    if optimizer == "sgd" or not n.endswith(("attn.key.bias", "k_proj.bias"))})
         if i == 0 and optimizer != "sgd":
@@ -210,7 +212,7 @@ def repeat(optimizer, loss_name, lr):
                     p.copy_(torch.where(sure[name], p.reshape(-1), weights[name]).view_as(p))
     if Halves.used:
         said = (folder / "scale").read_text().split()
-        same = float(said[0]) == scaler.get_scale() and int(said[1]) == skipped and overflows == (0 < skipped < 4)
+        same = float(said[0]) == scaler.get_scale() and int(said[1]) == skipped and overflows == (0 < skipped < steps)
         print("ok" if same else "not ok", folder, "scale", scaler.get_scale(), skipped, *said)
 
 

@@ -4,7 +4,7 @@
 # S3 Express One Zone storage class" alone): names change by copies and deletes, and ends are copied in parts.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 13
+plan 14
 CKPTFS_TEST_BUCKET=dir--lz1-az1--x-s3
 start_store --local-zone
 head -c 12000000 /dev/urandom >"$tmp/data"
