@@ -42,7 +42,7 @@ check "a dry run makes nothing" test ! -e multirun
 for want in "disk has .*B free and .* would lie there" "holds* .*B in memory and"; do
 	hold=off
 	[ "${want#hold}" = "$want" ] || hold=on
-	bench shards size=1M,500T model=mlperf-1t storage=disk,null path=disk hold=$hold >out 2>err
+	bench shards size=250G,500T model=mlperf-1t storage=disk,null path=disk hold=$hold >out 2>err
 	expect_eq "1 1" "$? $(grep -c "$want" err)" "what does not fit is refused: $want"
 done
 expect_eq "" "$(ls disk; ls multirun 2>/dev/null)" "what does not fit is refused before the first job"
