@@ -65,6 +65,7 @@ unit_tests = \
 	%D%/test_commit_phase \
 	%D%/test_name_lock \
 	%D%/test_fuse_init_ext \
+	%D%/test_op_interrupt \
 	%D%/test_open_intent \
 	%D%/test_fd_owners \
 	%D%/test_exit_signal \
@@ -220,6 +221,8 @@ UNIT_MOUNT_LIBS = fs/mount/libmount.la $(CHECK_LIBS)
 %C%_test_name_lock_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_fuse_init_ext_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_fuse_init_ext_LDADD = $(UNIT_MOUNT_LIBS)
+%C%_test_op_interrupt_CFLAGS = $(AM_UNIT_CFLAGS) $(FUSE_CFLAGS)
+%C%_test_op_interrupt_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_open_intent_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_open_intent_LDADD = $(UNIT_MOUNT_LIBS)
 %C%_test_fd_owners_CFLAGS = $(AM_UNIT_CFLAGS)

@@ -322,7 +322,7 @@ static bool take_request(struct session *s, struct pool_buf **buf)
                 return false;
         init_ext_hear(fb.mem, (size_t)n);
         op_received_in(*buf);
-        if (requests_begin(s->m->requests, fb.mem, (size_t)n)) {
+        if (requests_begin(s->m->requests, fb.mem, (size_t)n, NULL)) {
                 fuse_session_process_buf(s->fuse, &fb);
                 requests_handled(s->m->requests);
         }

@@ -31,10 +31,12 @@ enum {
 struct request {
         struct request *next;   /* in its bucket */
         struct list_item asked; /* of those to look at */
+        struct reply_way *way;  /* of its own, or NULL */
         uint64_t unique;        /* the kernel's number of it */
         pid_t tid;
         uint64_t nodes[NODES]; /* that it names, or 0; pinned when it was ended */
         unsigned holds;
+        bool waited_for;                 /* by its thread, in the call */
         enum kernel_operation operation; /* KERNEL_OPERATIONS: another */
         int64_t begun_ns;
         int64_t dies_ms; /* when its thread has waited for long enough, or 0 */
@@ -52,7 +54,10 @@ struct requests {
                 struct request *buckets[BUCKETS];
                 struct list asked;
                 size_t nasked;
-                size_t changing; /* of them, that change names or attributes */
+                size_t changing; /* of all, that change names or attributes */
+                size_t nways;    /* of all, that have a way of their own, */
+                bool came;       /* and whether one has come since the last look */
+                bool sleeps;     /* who looks */
                 bool over;
         } locked GUARDED_BY(&mtx);
 };
@@ -141,10 +146,11 @@ static void unask_locked(struct requests *q, struct request *r) REQUIRES(&q->mtx
 /* --- answering in its place --- */
 
 /* That there is no such request any more is no error. */
-static void answer(const struct requests *q, uint64_t unique, int err)
+static void answer(const struct requests *q, struct reply_way *way, uint64_t unique, int err)
 {
         struct fuse_out_header out = {.len = sizeof out, .error = -err, .unique = unique};
-        ssize_t put = write(q->fd, &out, sizeof out);
+        const struct iovec iov = {&out, sizeof out};
+        ssize_t put = way ? way->reply(way, &iov, 1) : writev(q->fd, &iov, 1);
         (void)put;
 }
 
@@ -169,6 +175,7 @@ static void end(struct requests *q, uint64_t unique)
         mutex_lock(&q->mtx);
         struct request *r = *find_locked(q, unique);
         bool ends = r && !r->holds && !atomic_load(&r->ended);
+        struct reply_way *way = r ? r->way : NULL;
         if (ends) {
                 pin(q, r, true); /* the kernel has them until it is answered */
                 atomic_store(&r->ended, true);
@@ -176,11 +183,12 @@ static void end(struct requests *q, uint64_t unique)
         }
         mutex_unlock(&q->mtx);
         if (ends)
-                answer(q, unique, EINTR);
+                answer(q, way, unique, EINTR);
 }
 
 /* A request that is not known yet is being taken by another thread: the kernel is to ask again. Of
- * one that was answered meanwhile it does not. */
+ * one that was answered meanwhile it does not, nor of one that has a way of its own, whose thread
+ * is looked at anyway. */
 static void interrupted(struct requests *q, const struct fuse_in_header *in, uint64_t unique)
 {
         mutex_lock(&q->mtx);
@@ -190,7 +198,7 @@ static void interrupted(struct requests *q, const struct fuse_in_header *in, uin
                 ask_locked(q, r);
         mutex_unlock(&q->mtx);
         if (!r)
-                answer(q, in->unique, EAGAIN);
+                answer(q, NULL, in->unique, EAGAIN);
         else if (is_dying(tid))
                 end(q, unique);
 }
@@ -235,6 +243,25 @@ static void wait_locked(struct requests *q) REQUIRES(&q->mtx)
                 ;
 }
 
+/* Those that have a way of their own and wait for longer than a moment. */
+static void ask_ways_locked(struct requests *q) REQUIRES(&q->mtx)
+{
+        int64_t since = now_ns() - (int64_t)TICK * 1000000;
+
+        q->locked.came = false;
+        for (size_t i = 0; q->locked.nways && i < BUCKETS; i++)
+                for (struct request *r = q->locked.buckets[i]; r; r = r->next)
+                        if (r->way && r->waited_for && r->begun_ns < since)
+                                ask_locked(q, r);
+}
+
+static void sleep_locked(struct requests *q) REQUIRES(&q->mtx)
+{
+        q->locked.sleeps = true;
+        mutex_wait(&q->wake, &q->mtx);
+        q->locked.sleeps = false;
+}
+
 /* The kernel tells of the first signal only: that another one kills is to be seen. */
 static void *look_at_asked(void *arg)
 {
@@ -242,11 +269,12 @@ static void *look_at_asked(void *arg)
 
         mutex_lock(&q->mtx);
         while (!q->locked.over) {
-                if (!q->locked.nasked) {
-                        mutex_wait(&q->wake, &q->mtx);
+                if (!q->locked.nasked && !q->locked.nways && !q->locked.came) {
+                        sleep_locked(q);
                         continue;
                 }
                 wait_locked(q);
+                ask_ways_locked(q);
                 if (q->locked.nasked)
                         look_locked(q);
         }
@@ -314,6 +342,23 @@ void requests_free(struct requests *q)
         free(q);
 }
 
+/* Not what the kernel asks for itself, and does for others too: to let go of files, and to write
+ * pages back. What it reads ahead it reads again for whoever else wants it. */
+static bool is_waited_for(const struct fuse_in_header *in, size_t n)
+{
+        const struct fuse_write_in *w = (const void *)(in + 1);
+
+        switch (in->opcode) {
+        case FUSE_RELEASE:
+        case FUSE_RELEASEDIR:
+                return false;
+        case FUSE_WRITE:
+                return n >= sizeof *in + sizeof *w && !(w->write_flags & FUSE_WRITE_CACHE);
+        default:
+                return true;
+        }
+}
+
 static struct request *request_new(const struct fuse_in_header *in)
 {
         struct request *r;
@@ -333,7 +378,15 @@ static struct request *request_new(const struct fuse_in_header *in)
         return r;
 }
 
-bool requests_begin(struct requests *q, const void *p, size_t n)
+static void know_way_locked(struct requests *q) REQUIRES(&q->mtx)
+{
+        q->locked.nways++;
+        q->locked.came = true;
+        if (q->locked.sleeps)
+                pthread_cond_signal(&q->wake);
+}
+
+bool requests_begin(struct requests *q, const void *p, size_t n, struct reply_way *way)
 {
         const struct fuse_in_header *in = p;
         const uint64_t *first = (const uint64_t *)(in + 1);
@@ -354,6 +407,8 @@ bool requests_begin(struct requests *q, const void *p, size_t n)
         struct request *r = request_new(in);
         if (whole && (in->opcode == FUSE_RENAME || in->opcode == FUSE_RENAME2))
                 r->nodes[1] = *first; /* newdir */
+        r->way = way;
+        r->waited_for = is_waited_for(in, n);
         now = r;
         now_unique = in->unique;
         mutex_lock(&q->mtx);
@@ -361,6 +416,8 @@ bool requests_begin(struct requests *q, const void *p, size_t n)
         r->next = *pp;
         *pp = r;
         q->locked.changing += changes(r->operation);
+        if (way)
+                know_way_locked(q);
         mutex_unlock(&q->mtx);
         return true;
 }
@@ -398,6 +455,7 @@ ssize_t requests_reply(struct requests *q, int fd, const struct iovec *iov, int 
         if (r) {
                 *pp = r->next;
                 unask_locked(q, r);
+                q->locked.nways -= !!r->way;
                 if (changes(r->operation) && !--q->locked.changing)
                         pthread_cond_broadcast(&q->unchanging);
         }
@@ -409,7 +467,10 @@ ssize_t requests_reply(struct requests *q, int fd, const struct iovec *iov, int 
                 pin(q, r, false);
         else if (r && r->operation != KERNEL_OPERATIONS)
                 metric_time(TIMES_fuse_request, r->operation, now_ns() - r->begun_ns);
+        struct reply_way *way = r ? r->way : NULL;
         free(r);
+        if (!ended && way)
+                return way->reply(way, iov, n);
         if (!ended)
                 return writev(fd, iov, n); /* a notice, which is of no request, too */
         errno = ENOENT;

@@ -12,6 +12,10 @@
  * names stay until its own reply, and its handle as long as the request has a reference. While its
  * handler runs nothing is answered in its place: those references are taken there.
  *
+ * Of requests that come by a way of their own (uring.h) the kernel may tell too early, or, when the
+ * signal came before it had sent the request, not at all: the threads that wait for one are looked
+ * at after a moment as if a signal had been told.
+ *
  * All requests that are not answered are in one table; whoever takes one out of it, or marks it as
  * ended, is the one who answers. */
 #ifndef CKPTFS_MOUNT_OP_INTERRUPT_H
@@ -42,9 +46,14 @@ void requests_wait(struct requests *q);
 /* With the requests that nobody has answered. NULL is fine. */
 void requests_free(struct requests *q);
 
+/* The way by which one reply goes, as writev(2) does; whoever made the request known embeds it. */
+struct reply_way {
+        ssize_t (*reply)(struct reply_way *way, const struct iovec *iov, int n);
+};
+
 /* What was read: false when that is done with it, else it is to be handled by this thread, between
- * this and requests_handled(). */
-bool requests_begin(struct requests *q, const void *p, size_t n);
+ * this and requests_handled(). Its reply goes by `way`, or NULL: by the descriptor. */
+bool requests_begin(struct requests *q, const void *p, size_t n, struct reply_way *way);
 void requests_handled(struct requests *q);
 /* Writes a reply, as writev(2) does: ENOENT when the request was answered in its place. Neither the
  * tree nor anything after it is locked. */
