@@ -114,6 +114,7 @@ mount_tests = \
 	%D%/two_mounts.sh \
 	%D%/unlink.sh \
 	%D%/unlinked.sh \
+	%D%/uring.sh \
 	%D%/versions.sh \
 	%D%/waiters.sh \
 	%D%/walks.sh \

@@ -101,6 +101,7 @@ struct mount {
         struct version_cache *cache; /* of what was read past the page cache, or NULL, */
         size_t cache_most;           /* and its bytes */
         bool maps_direct;            /* the kernel maps files whose reads bypass the page cache */
+        bool rings;                  /* the kernel may send requests by io_uring */
         uid_t uid;
         gid_t gid;
         dev_t dev;          /* of the mount, 0 until it stands */

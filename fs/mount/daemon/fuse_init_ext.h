@@ -12,6 +12,7 @@
 /* Flags of 64 bits, as the kernel counts them; those of the second half are in a word of their own.
  */
 #define INIT_EXT_DIRECT_IO_MMAP ((uint64_t)1 << 36) /* FUSE_DIRECT_IO_ALLOW_MMAP, Linux 6.6 */
+#define INIT_EXT_IO_URING       ((uint64_t)1 << 41) /* FUSE_OVER_IO_URING, Linux 6.14 */
 
 /* A request came in: if it is the greeting, what the kernel offers is kept. */
 void init_ext_hear(const void *request, size_t n);

@@ -22,4 +22,6 @@ fs_mount_libmount_la_SOURCES += \
 	%D%/shutdown_timer.h \
 	%D%/syscall_filter.c \
 	%D%/syscall_filter.h \
+	%D%/uring.c \
+	%D%/uring.h \
 	$(NULL)

@@ -299,9 +299,9 @@ static int open_control(struct command *c, struct control **control, char *why)
 }
 
 /* Once the mount stands, and all threads are there. */
-static void filter_calls(void)
+static void filter_calls(const struct mount *m)
 {
-        int err = privileges_filter();
+        int err = privileges_filter(m->rings);
         if (err)
                 log_info("this kernel takes no filter of system calls (%s): the mount does without",
                          strerror(-err));
@@ -341,7 +341,7 @@ static int serve(struct command *c)
         if (!err)
                 err = open_control(c, &control, why);
         if (!err) {
-                filter_calls();
+                filter_calls(m);
                 detach(c);
                 log_info("%s is mounted on %s (ckptfs " PACKAGE_VERSION ")", m->url, m->mountpoint);
                 if (m->params.stall_timeout > m->params.deadline)

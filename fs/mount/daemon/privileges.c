@@ -80,9 +80,9 @@ bool privileges_see_all(void)
         return !syscall(SYS_capget, &head, caps) && has(caps, CAP_SYS_PTRACE);
 }
 
-int privileges_filter(void)
+int privileges_filter(bool rings)
 {
         if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
                 return 0;
-        return syscall_filter();
+        return syscall_filter(rings);
 }

@@ -18,8 +18,9 @@ void privileges_drop(bool unmounts);
 /* Whether /proc tells this process who of any user has a file open, and what signal ends it. */
 bool privileges_see_all(void);
 
-/* Takes system calls from all threads that a mount does not make once it stands. 0, or a negative
+/* Takes system calls from all threads that a mount does not make once it stands, one by
+ * `rings` of io_uring, which it has or not. 0, or a negative
  * errno where the kernel has no filter; 0 also where privileges_drop() had to leave it out. */
-int privileges_filter(void);
+int privileges_filter(bool rings);
 
 #endif

@@ -31,6 +31,7 @@
 #include "mount/daemon/fuse_init_ext.h"
 #include "mount/daemon/mountpoint.h"
 #include "mount/daemon/notify.h"
+#include "mount/daemon/uring.h"
 #include "mount/ops/op.h"
 #include "mount/ops/op_interrupt.h"
 
@@ -49,6 +50,7 @@ struct session {
         bool mounted;
         unsigned nthreads;
         pthread_t *threads;
+        struct uring *uring;
         int wake[2]; /* a byte here ends session_wait() */
 };
 
@@ -57,6 +59,7 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
         struct mount *m = userdata;
         /* The first is one that libfuse knows and does not pass on (before 3.16.2). */
         uint64_t more = init_ext_want(FUSE_PARALLEL_DIROPS | INIT_EXT_DIRECT_IO_MMAP);
+        m->rings = m->rings && init_ext_want(INIT_EXT_IO_URING);
         m->maps_direct = more & INIT_EXT_DIRECT_IO_MMAP;
         if (!m->maps_direct && m->params.read_cache != READ_CACHE_ALWAYS)
                 log_info("read_cache=always: reads go through the page cache, since this kernel "
@@ -310,19 +313,13 @@ static struct pool_buf *get_buffer(struct pool *pool)
         return b;
 }
 
-/* Receives a request into *buf and handles it: false at the end of the session. */
-static bool take_request(struct session *s, struct pool_buf **buf)
+/* Handles the request of n bytes that lies in *buf. */
+static void handle(struct session *s, struct pool_buf **buf, size_t n, struct reply_way *way)
 {
-        struct fuse_buf fb = {.mem = (*buf)->data + PAGE - WRITE_HEADER};
-        int n = fuse_session_receive_buf(s->fuse, &fb);
+        struct fuse_buf fb = {.mem = (*buf)->data + PAGE - WRITE_HEADER, .size = n};
 
-        if (n == -EINTR)
-                return true;
-        if (n <= 0)
-                return false;
-        init_ext_hear(fb.mem, (size_t)n);
         op_received_in(*buf);
-        if (requests_begin(s->m->requests, fb.mem, (size_t)n, NULL)) {
+        if (requests_begin(s->m->requests, fb.mem, n, way)) {
                 fuse_session_process_buf(s->fuse, &fb);
                 requests_handled(s->m->requests);
         }
@@ -330,6 +327,21 @@ static bool take_request(struct session *s, struct pool_buf **buf)
                 pool_unref(*buf);
                 *buf = get_buffer(s->m->pool);
         }
+}
+
+/* Receives a request into *buf and handles it: false at the end of the session. */
+static bool take_request(struct session *s, struct pool_buf **buf)
+{
+        struct fuse_buf fb = {.mem = (*buf)->data + PAGE - WRITE_HEADER};
+        int n;
+
+        do
+                n = fuse_session_receive_buf(s->fuse, &fb);
+        while (n == -EINTR && !fuse_session_exited(s->fuse));
+        if (n <= 0)
+                return false;
+        init_ext_hear(fb.mem, (size_t)n);
+        handle(s, buf, (size_t)n, NULL);
         return true;
 }
 
@@ -345,6 +357,60 @@ static void *take_requests(void *arg)
         ssize_t put = write(s->wake[1], "", 1);
         (void)put; /* a full pipe has woken the waiter already */
         return NULL;
+}
+
+/* --- by io_uring --- */
+
+static struct pool_buf *ring_buffer(void *arg)
+{
+        return get_buffer(((struct session *)arg)->m->pool);
+}
+
+static void ring_handle(void *arg, const struct iovec *parts, struct reply_way *way,
+                        struct pool_buf **buf)
+{
+        unsigned char *at = (*buf)->data + PAGE - WRITE_HEADER;
+        size_t n = 0;
+
+        for (int i = 0; i < URING_PARTS; i++) {
+                memcpy(at + n, parts[i].iov_base, parts[i].iov_len);
+                n += parts[i].iov_len;
+        }
+        handle(arg, buf, n, way);
+}
+
+static void say_without_rings(const char *why)
+{
+        log_info("io_uring=on: requests come by /dev/fuse: %s", why);
+}
+
+static void make_rings(struct session *s)
+{
+        const struct uring_hooks hooks = {.arg = s, .buffer = ring_buffer, .handle = ring_handle};
+        char why[200];
+
+        if (!s->m->params.io_uring)
+                return;
+        s->uring =
+                uring_new(fuse_session_fd(s->fuse), s->m->params.memory, &hooks, why, sizeof why);
+        s->m->rings = s->uring;
+        if (!s->uring)
+                say_without_rings(why);
+}
+
+/* The kernel's greeting told whether it has them. */
+static void start_rings(struct session *s)
+{
+        int err = s->m->rings ? uring_start(s->uring) : 0;
+
+        if (s->uring && !s->m->rings) {
+                say_without_rings(uring_not_offered());
+                uring_free(TAKE_PTR(s->uring));
+        } else if (err) {
+                log_info("io_uring=on: the kernel refuses an entry of the rings: %s: requests may "
+                         "come by /dev/fuse: end another program, and mount again",
+                         strerror(-err));
+        }
 }
 
 /* The first request is the kernel's greeting. When it is answered the mount stands, and what the
@@ -371,6 +437,7 @@ int session_start(struct session *s, char *why, size_t nwhy)
                 snprintf(why, nwhy, "no memory, threads or descriptors: end another program");
                 return -ENOMEM;
         }
+        make_rings(s);
         answer_greeting(s);
         while (!err && s->nthreads < want) {
                 err = -pthread_create(&s->threads[s->nthreads], NULL, take_requests, s);
@@ -381,6 +448,7 @@ int session_start(struct session *s, char *why, size_t nwhy)
                          strerror(-err));
                 return err;
         }
+        start_rings(s);
         return 0;
 }
 
@@ -464,6 +532,7 @@ void session_stop(struct session *s)
                 } while (pthread_timedjoin_np(s->threads[i], NULL, &until) == ETIMEDOUT);
         }
         s->nthreads = 0;
+        uring_drain(s->uring);
         requests_wait(s->m->requests); /* what was begun is done whole, in several steps maybe */
         requests_stop(s->m->requests);
         proc_queries_stop(s->m->proc_queries);
@@ -490,6 +559,7 @@ void session_free(struct session *s)
         if (!s)
                 return;
         session_stop(s);
+        uring_free(TAKE_PTR(s->uring));
         if (s->mounted && (!mount_is_detached(s->m) || say_that_it_is_gone(s)))
                 fuse_session_unmount(s->fuse);
         if (s->fuse)

@@ -93,7 +93,7 @@ static void refuse_namespaces(struct program *p)
         add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
 }
 
-static void write_program(struct program *p)
+static void write_program(struct program *p, bool rings)
 {
         load(p, offsetof(struct seccomp_data, arch));
         add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0));
@@ -101,18 +101,19 @@ static void write_program(struct program *p)
         load(p, offsetof(struct seccomp_data, nr));
         refuse_where(p, BPF_JGE, FIRST_OF_X32, EPERM);
         for (size_t i = 0; i < NDENIED; i++)
-                refuse_where(p, BPF_JEQ, denied[i], EPERM);
+                if (!rings || denied[i] != SYS_io_uring_enter)
+                        refuse_where(p, BPF_JEQ, denied[i], EPERM);
         refuse_namespaces(p);
         add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
 }
 
 /* For all threads; and without what old kernels did to every process that has a filter, which made
  * it slower against a danger that is another's. */
-int syscall_filter(void)
+int syscall_filter(bool rings)
 {
         struct program p = {.n = 0};
 
-        write_program(&p);
+        write_program(&p, rings);
         const struct sock_fprog prog = {.len = p.n, .filter = p.step};
         long rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
                           SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW, &prog);
@@ -121,8 +122,9 @@ int syscall_filter(void)
 
 #else
 
-int syscall_filter(void)
+int syscall_filter(bool rings)
 {
+        (void)rings;
         return -EOPNOTSUPP;
 }
 

@@ -4,8 +4,11 @@
 #ifndef CKPTFS_MOUNT_SYSCALL_FILTER_H
 #define CKPTFS_MOUNT_SYSCALL_FILTER_H
 
-/* Each of them gives EPERM from now on. Wants no_new_privs. 0, or a negative errno: the kernel, or
- * this build for its machine, has no filter. */
-int syscall_filter(void);
+#include <stdbool.h>
+
+/* Each of them gives EPERM from now on; rings of io_uring that are there already may be used, where
+ * the mount has some (`rings`), and new ones not be made. Wants no_new_privs. 0, or a negative
+ * errno: the kernel, or this build for its machine, has no filter. */
+int syscall_filter(bool rings);
 
 #endif
