@@ -3,7 +3,7 @@
 # kill.sh: a writer that dies by a signal publishes nothing; one that ends without close does.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 49
+plan 51
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -70,6 +70,21 @@ dd if=/dev/zero bs=1M 2>/dev/null | dd of="$mnt/pipe" bs=1M 2>/dev/null &
 wait_for 20 test -s "$mnt/pipe"
 kill -KILL $!; wait $! 2>/dev/null
 killed 9 pipe
+
+# Whoever maps a file still has it when the descriptor is closed; another opens it, and is killed before it writes.
+map_beside_a_kill() {
+	printf old >"$mnt/$1"
+	fdo_begin open + "$mnt/$1" mapkept 3 pause
+	sync -f "$mnt"
+	(fdo open + "$mnt/$1" kill 9) >/dev/null 2>&1
+}
+map_beside_a_kill beside
+fdo_next
+beside_is_there() { [ "$(store_cat beside)" = xxx ]; }
+check "what a process maps is published though another that opened the file was killed" wait_for 20 beside_is_there
+map_beside_a_kill synced
+check "a file that a process maps is synced though another that opened it was killed" sync "$mnt/synced"
+fdo_next
 
 fdo src "$tmp/data" open wct "$mnt/exits" write 12000000 exit 1 >/dev/null
 check "an exit without close publishes" wait_for 10 sh -c '

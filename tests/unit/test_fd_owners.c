@@ -179,6 +179,31 @@ START_TEST(the_kill_of_one_that_never_wrote_is_a_close)
 }
 END_TEST
 
+START_TEST(the_kill_of_one_that_wrote_nothing_is_a_close_while_another_has_the_file)
+{
+        struct child other = child_new();
+        ck_assert_ptr_nonnull(fd_owners_open(&slot, other.pid));
+        end_by_kill(&other);
+        ck_assert_int_eq(closing(other.pid), CLOSE_LEAVES);
+        ck_assert(!fd_owners_killed(slot));
+        child_end(&other);
+        fd_owners_release(&slot);
+}
+END_TEST
+
+START_TEST(what_is_mapped_after_a_kill_is_of_who_lives)
+{
+        struct child writer = child_new();
+        fd_owners_wrote(slot, writer.pid);
+        end_by_kill(&writer);
+        ck_assert_int_eq(closing(writer.pid), CLOSE_KILLED);
+        child_end(&writer);
+        ck_assert(fd_owners_killed(slot));
+        fd_owners_mapped(slot);
+        ck_assert(!fd_owners_killed(slot));
+}
+END_TEST
+
 /* A writer that dies has let go of all descriptors before it closes the first. */
 START_TEST(a_writer_that_is_still_to_close_decides)
 {
@@ -420,6 +445,8 @@ int main(void)
         tcase_add_test(t, who_was_found_once_is_remembered);
         tcase_add_test(t, a_child_of_two_opens_leaves_both);
         tcase_add_test(t, what_a_killed_writer_left_is_not_a_bystanders);
+        tcase_add_test(t, the_kill_of_one_that_wrote_nothing_is_a_close_while_another_has_the_file);
+        tcase_add_test(t, what_is_mapped_after_a_kill_is_of_who_lives);
         tcase_add_test(t, a_close_that_was_confirmed_after_a_kill_stands);
         tcase_add_test(t, the_kill_of_one_that_never_wrote_is_a_close);
         tcase_add_test(t, a_writer_that_is_still_to_close_decides);

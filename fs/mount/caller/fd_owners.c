@@ -245,6 +245,14 @@ static pid_t next_writer(struct fd_owners *h, size_t *at)
         return pid;
 }
 
+/* Whoever lives goes on writing, and publishes as by a close of its own. */
+static void note_alive(struct fd_owners *h)
+{
+        mutex_lock(&h->mtx);
+        h->killed = false;
+        mutex_unlock(&h->mtx);
+}
+
 /* Mostly the first lives. */
 void fd_owners_mapped(struct fd_owners *h)
 {
@@ -253,8 +261,10 @@ void fd_owners_mapped(struct fd_owners *h)
 
         for (size_t at = 0; (pid = next_writer(h, &at));) {
                 bool kill = killed(pid);
-                if (!kill && !is_gone(pid))
+                if (!kill && !is_gone(pid)) {
+                        note_alive(h);
                         return;
+                }
                 dies |= kill;
         }
         if (dies)
@@ -280,7 +290,17 @@ static bool is_unclosed_locked(const struct fd_owners *h, const struct fd_owners
         return false;
 }
 
-/* The kill of one that has nothing to do with what was written is a close like any other. */
+/* Whether another process that opened or wrote the file has not closed it. */
+static bool is_of_others_locked(const struct fd_owners *h, const struct known *k) REQUIRES(&h->mtx)
+{
+        for (size_t i = 0; i < h->n; i++)
+                if (&h->v[i] != k && h->v[i].holds)
+                        return true;
+        return false;
+}
+
+/* The kill of one that has nothing to do with what was written is a close like any other. One that
+ * opened the file may have written by a mapping; where others may have, they publish it. */
 static enum closing decide_locked(struct fd_owners *h, const struct fd_owners_look *l, pid_t pid,
                                   bool whole) REQUIRES(&h->mtx)
 {
@@ -288,6 +308,8 @@ static enum closing decide_locked(struct fd_owners *h, const struct fd_owners_lo
         const struct known *k = find_locked(h, pid);
         bool writer = k && (k->opened || k->wrote), heir = k && (k->opened || k->heir);
 
+        if (kill && writer && !k->wrote && is_of_others_locked(h, k))
+                return CLOSE_LEAVES;
         if (kill && writer) {
                 note_kill_locked(h);
                 return CLOSE_KILLED;
