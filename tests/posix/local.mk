@@ -25,5 +25,5 @@ EXTRA_DIST += \
 check_PROGRAMS += %D%/crash %D%/hosts %D%/model %D%/parts
 %C%_crash_SOURCES = %D%/crash.c
 %C%_hosts_SOURCES = %D%/hosts.c %D%/hosts.h %D%/hosts_cases.c %D%/hosts_seen.c
-%C%_model_SOURCES = %D%/model.c %D%/model.h %D%/model_same.c
+%C%_model_SOURCES = %D%/model.c %D%/model.h %D%/model_fds.c %D%/model_same.c
 %C%_parts_SOURCES = %D%/parts.c
