@@ -149,7 +149,7 @@ programs: $(BUILT_SOURCES)
 
 # The programs of quick_tests.
 QUICK_NEEDS = ckptfs ckptctl storesim ckptbench $(unit_tests) $(store_fake_tests) $(fuzz_targets) tests/lib/fdo tests/lib/objects \
-	tests/mount/anyop tests/mount/latest tests/mount/mixed tests/mount/readers tests/mount/ways tests/mount/ring tests/mount/crowd tests/posix/model
+	tests/mount/anyop tests/mount/latest tests/mount/mixed tests/mount/readers tests/mount/ways tests/mount/ring tests/mount/crowd tests/posix/model tests/posix/noise
 quick-programs: $(BUILT_SOURCES)
 	$(MAKE) $(AM_MAKEFLAGS) $(QUICK_NEEDS) $(check_SCRIPTS)
 

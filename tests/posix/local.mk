@@ -22,8 +22,9 @@ EXTRA_DIST += \
 	%D%/setup.sh \
 	$(NULL)
 
-check_PROGRAMS += %D%/crash %D%/hosts %D%/model %D%/parts
+check_PROGRAMS += %D%/crash %D%/hosts %D%/model %D%/noise %D%/parts
 %C%_crash_SOURCES = %D%/crash.c
 %C%_hosts_SOURCES = %D%/hosts.c %D%/hosts.h %D%/hosts_cases.c %D%/hosts_seen.c
 %C%_model_SOURCES = %D%/model.c %D%/model.h %D%/model_fds.c %D%/model_same.c
+%C%_noise_SOURCES = %D%/noise.c
 %C%_parts_SOURCES = %D%/parts.c
