@@ -53,7 +53,7 @@ for seed in $noisy; do
 done
 noise_in=''
 set_faults
-expect_eq "" "$(sort "$tmp/noise" | uniq -c)" "and none of the others met an error"
+expect_eq "" "$(sort "$tmp/noise" | uniq -c)" "none of the others meets an error"
 use_mount other
 umount_ckptfs
 use_mount first
