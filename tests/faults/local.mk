@@ -116,6 +116,7 @@ EXTRA_DIST += \
 	%D%/read_stall.json \
 	%D%/readonly.json \
 	%D%/reads_pause.json \
+	%D%/reader_killed.json \
 	%D%/rename_batch_denied.json \
 	%D%/rename_copied_late.json \
 	%D%/rename_copy_denied.json \

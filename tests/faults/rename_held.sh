@@ -3,7 +3,7 @@
 # rename_held.sh: what changes in a directory while it is renamed is so under the new name.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 12
+plan 14
 start_store
 mount_ckptfs attr_ttl=0
 mkdir "$mnt/d" "$mnt/d/empty"
@@ -58,4 +58,23 @@ expect_eq "" "$(store_ls .ckptfs)" "no record is left"
 umount_ckptfs
 mount_ckptfs attr_ttl=0
 expect_eq 640 "$(stat -c %a "$mnt/e/f4")" "a later mount shows the same directory"
+
+# A read that waits for a rename is answered when its process is killed, and goes on when the handle is released.
+echo old >"$mnt/read"
+fdo_begin open d "$mnt/read" pread 4 0 pause pread 4 0 pause
+echo new >"$mnt/read" # by another version than the one that is open
+set_faults reader_killed
+fdo rename "$mnt/read" "$mnt/moved" >"$tmp/said" &
+mover=$!
+sleep 1
+: >"$tmp/fdo/go"
+sleep 0.5
+kill -KILL "$fdo_pid"
+wait "$fdo_pid" 2>/dev/null
+expect_eq 1 "$(kill -0 $mover && echo 1)" "a process that reads what is being renamed is killed before that is done"
+wait $mover
+set_faults
+rm "$mnt/moved" # with all that the mount knows of it
+for i in 1 2 3; do cat "$mnt/e/f3" "$mnt/e/f4" "$mnt/e/f5"; done >"$tmp/read"
+expect_eq "3 more 4 5 3 more 4 5 3 more 4 5" "$(xargs <"$tmp/read")" "files are opened and read after a reader was killed in a rename"
 umount_ckptfs

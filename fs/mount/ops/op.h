@@ -156,8 +156,9 @@ void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e
 /* Replies it; the reference goes back when nobody takes it. */
 void op_reply_entry(fuse_req_t req, struct mount *m, const struct fuse_entry_param *e);
 
-/* Where the handle reads: its node's file, or else its reader, with a reference. 0, -ENOMEM, or
- * -EAGAIN: not before who has an exclusive lock on the node drops it. */
+/* Where the handle reads: its node's file, or else its reader, with a reference. 0, -ENOMEM, -EINTR
+ * after its end (who reads was killed), or -EAGAIN: not before who has an exclusive lock on the
+ * node drops it. */
 int op_source(struct mount *m, const struct handle *h, struct wfile **f, struct reader **r);
 
 /* op_read_cache.c: which handles read past the kernel's page cache (option read_cache).

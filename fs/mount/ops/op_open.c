@@ -387,7 +387,9 @@ int op_source(struct mount *m, const struct handle *h, struct wfile **f, struct 
         tree_lock(m->tree);
         note_paged_locked(h);
         bool stale = !n->file && (!n->reader || strcmp(reader_etag(n->reader), n->etag));
-        if (stale && name_lock_rests_locked(m, n)) {
+        if (stale && !n->nreaders) {
+                err = -EINTR; /* who asked was killed, and the handle is released */
+        } else if (stale && name_lock_rests_locked(m, n)) {
                 err = -EAGAIN; /* key and version are of different moments */
         } else if (stale) {    /* a file that was written while it was open to be read is no more */
                 key = n->orphan_key ? strdup(n->orphan_key) : tree_key_locked(n);
