@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 command -v python3 >/dev/null || skip_all "python3 is not installed"
-plan 40
+plan 36
 parameter=/sys/module/fuse/parameters/enable_uring
 possible=/sys/devices/system/cpu/possible
 start_store
@@ -19,7 +19,7 @@ works() {
 	umount_ckptfs "$1: the mount ends well"
 }
 told() {
-	check "$1: the log tells cause and remedy" grep -qE "io_uring=on: requests come by /dev/fuse: $2" "$mount_log"
+	check "$1: the log tells cause and remedy" wait_for 20 grep -qE "io_uring=on: requests come by /dev/fuse: $2" "$mount_log"
 }
 # with FILE TEXT OPTION...: a mount that sees the text in that file of the kernel's
 with() {
@@ -57,16 +57,11 @@ told "forbidden" 'Operation not permitted: .*kernel.io_uring_disabled or the con
 works "forbidden"
 
 if [ -z "${CKPTFS_IN_NAMESPACE-}" ]; then
-	for what in "128 cores" "cores that are not told"; do
-		for check in told writes rings ends; do skip "$what: $check" "no mount namespace can be made"; done
-	done
+	for check in told writes rings ends; do skip "128 cores: $check" "no mount namespace can be made"; done
 else
 	with "$possible" 0-127 memory=1G io_uring=on
 	told "128 cores" 'a quarter of memory= is too little for 128 cores: give memory=1536M'
 	works "128 cores"
-	with "$possible" 0-3,8-11 io_uring=on
-	told "cores that are not told" 'the kernel does not tell how many cores'
-	works "cores that are not told"
 fi
 
 if [ ! -e "$parameter" ]; then
@@ -80,6 +75,7 @@ fi
 # --- where there are: other tests change the parameter, too, one at a time
 set_parameter() { echo "$1" 2>/dev/null >"$parameter"; }
 # allowing Y|N OPTION...
+stands() { [ "$(grep -c 'is mounted on' "$mount_log")" -gt "${stood:-0}" ]; }
 allowing() {
 	exec 9<"$parameter"
 	flock 9
@@ -87,7 +83,8 @@ allowing() {
 	at_exit "[ -z \"\$was\" ] || echo \"\$was\" >$parameter"
 	set_parameter "$1" || may_not=yes
 	shift
-	[ -n "$may_not" ] || mount_ckptfs "$@"
+	stood=$(grep -c 'is mounted on' "$mount_log" 2>/dev/null)
+	[ -n "$may_not" ] || { mount_ckptfs "$@" && wait_for 30 stands; } # the kernel has the rings by then
 	set_parameter "$was"
 	was=''
 	flock -u 9
@@ -140,7 +137,7 @@ fi
 allowing Y io_uring=on memory=64M part_size=5M attr_ttl=0
 fdo src "$tmp/data" open wct "$mnt/large" write 12000000 close >"$tmp/out"
 expect_eq "ok ok ok ok" "$(cat "$tmp/out")" "a large file is written"
-check "requests come by io_uring" \
+check "requests come by io_uring" wait_for 20 \
 	grep -qE 'requests come by io_uring, up to [0-9]+ at a time from each of [0-9]+ cores' "$mount_log"
 check_fails "the log tells of no other way" grep -q 'by /dev/fuse' "$mount_log"
 same "a large file is published" "$tmp/data" large
