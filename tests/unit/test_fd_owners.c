@@ -204,6 +204,22 @@ START_TEST(what_is_mapped_after_a_kill_is_of_who_lives)
 }
 END_TEST
 
+START_TEST(what_is_mapped_after_a_kill_is_not_of_who_has_closed_the_file)
+{
+        struct child writer = child_new();
+        fd_owners_wrote(slot, writer.pid);
+        close(fd);
+        ck_assert_int_eq(closing(getpid()), CLOSE_LEAVES);
+        fd_owners_published(slot);
+        fd_owners_wrote(slot, writer.pid);
+        end_by_kill(&writer);
+        ck_assert_int_eq(closing(writer.pid), CLOSE_KILLED);
+        child_end(&writer);
+        fd_owners_mapped(slot);
+        ck_assert(fd_owners_killed(slot));
+}
+END_TEST
+
 /* A writer that dies has let go of all descriptors before it closes the first. */
 START_TEST(a_writer_that_is_still_to_close_decides)
 {
@@ -447,6 +463,7 @@ int main(void)
         tcase_add_test(t, what_a_killed_writer_left_is_not_a_bystanders);
         tcase_add_test(t, the_kill_of_one_that_wrote_nothing_is_a_close_while_another_has_the_file);
         tcase_add_test(t, what_is_mapped_after_a_kill_is_of_who_lives);
+        tcase_add_test(t, what_is_mapped_after_a_kill_is_not_of_who_has_closed_the_file);
         tcase_add_test(t, a_close_that_was_confirmed_after_a_kill_stands);
         tcase_add_test(t, the_kill_of_one_that_never_wrote_is_a_close);
         tcase_add_test(t, a_writer_that_is_still_to_close_decides);

@@ -245,29 +245,33 @@ static pid_t next_writer(struct fd_owners *h, size_t *at)
         return pid;
 }
 
-/* Whoever lives goes on writing, and publishes as by a close of its own. */
-static void note_alive(struct fd_owners *h)
+/* One lives: if it has not closed the file it goes on writing, as by a close of its own. Whether no
+ * kill is left to ask about. */
+static bool note_alive(struct fd_owners *h, pid_t pid)
 {
         mutex_lock(&h->mtx);
-        h->killed = false;
+        const struct known *k = find_locked(h, pid);
+        if (k && k->holds)
+                h->killed = false;
+        bool well = !h->killed;
         mutex_unlock(&h->mtx);
+        return well;
 }
 
 /* Mostly the first lives. */
 void fd_owners_mapped(struct fd_owners *h)
 {
-        bool dies = false;
+        bool dies = false, lives = false;
         pid_t pid;
 
         for (size_t at = 0; (pid = next_writer(h, &at));) {
-                bool kill = killed(pid);
-                if (!kill && !is_gone(pid)) {
-                        note_alive(h);
+                bool kill = killed(pid), alive = !kill && !is_gone(pid);
+                if (alive && note_alive(h, pid))
                         return;
-                }
+                lives |= alive;
                 dies |= kill;
         }
-        if (dies)
+        if (dies && !lives)
                 fd_owners_gone(h);
 }
 

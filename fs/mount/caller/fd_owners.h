@@ -36,8 +36,8 @@ void fd_owners_gone(struct fd_owners *h);
 
 /* Bytes of a mapping come, of which the kernel does not say whose they are. When nobody lives who
  * opened or wrote the file, and a signal is ending one of them, they are what that leaves; unless a
- * close was confirmed whose bytes are still to be published. When one lives, they are no killed
- * one's, which come before its close. */
+ * close was confirmed whose bytes are still to be published. When one lives that has not closed the
+ * file, they are no killed one's, which come before its close. */
 void fd_owners_mapped(struct fd_owners *h);
 
 /* Thread `tid` writes. Cheap when it wrote last. */
