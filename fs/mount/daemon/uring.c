@@ -86,7 +86,7 @@ struct queue {
         uint64_t woken; /* the kernel writes here what it reads of `wake` */
         pthread_t thread;
         bool runs;
-        int err; /* of an entry that the kernel did not take */
+        int err; /* of an entry that the kernel did not take at the start; until that is told */
         struct map maps[MAPS];
         unsigned *sq_tail, *sq_mask, *sq_array, *cq_head, *cq_tail, *cq_mask;
         unsigned to_submit;
@@ -238,10 +238,12 @@ static void take(struct queue *q, struct entry *e, struct pool_buf **buf)
         u->hooks.handle(u->hooks.arg, parts, &e->way, buf);
 }
 
-/* What the kernel has done. It gives entries up that it did not take, and all at the end. */
-static void complete(struct queue *q, struct pool_buf **buf)
+/* What the kernel has done. It gives entries up that it did not take, and all at the end: 0 or the
+ * negative errno of the last one. */
+static int complete(struct queue *q, struct pool_buf **buf)
 {
         unsigned head = *q->cq_head;
+        int err = 0;
 
         while (head != __atomic_load_n(q->cq_tail, __ATOMIC_ACQUIRE)) {
                 struct io_uring_cqe cqe = q->cqes[head & *q->cq_mask];
@@ -252,9 +254,10 @@ static void complete(struct queue *q, struct pool_buf **buf)
                 } else if (cqe.res >= 0) {
                         take(q, (struct entry *)(uintptr_t)cqe.user_data, buf);
                 } else {
-                        q->err = cqe.res;
+                        err = cqe.res;
                 }
         }
+        return err;
 }
 
 /* On the core, where it is there and this process may run on it. */
@@ -292,15 +295,17 @@ static void *run(void *arg)
         for (unsigned i = 0; i < u->nentries; i++)
                 push_entry(q, REGISTER, &q->entries[i]);
         push_listening(q);
-        while (q->to_submit && !q->err)
-                q->err = enter(q, 0);
-        complete(q, &buf);
+        int err = 0;
+        while (q->to_submit && !err)
+                err = enter(q, 0);
+        int refused = complete(q, &buf);
+        q->err = err ? err : refused;
         count_up(u->told);
         while (atomic_load(&u->phase) != OVER) {
-                int err = enter(q, 1);
+                err = enter(q, 1);
                 if (err && err != -EINTR)
                         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-                complete(q, &buf);
+                (void)complete(q, &buf);
                 if (buf && atomic_load(&u->phase) == DRAINS) {
                         pool_unref(TAKE_PTR(buf));
                         count_up(u->told);
