@@ -28,10 +28,10 @@ sim_start --null --request-rate 1,1
 many() { for _ in 1 2 3 4 5 6 7 8 9 10; do printf '%s ' "$url$1"; done; }
 # shellcheck disable=SC2046
 curl -s -X PUT --max-time 30 -o /dev/null $(many /bkt/dir/k) -o /dev/null -d x >"$tmp/replies"
-expect_eq 200 "$(sed -n 's/^[^ ]* PutObject bkt dir\/k - \([0-9]*\) .*/\1/p' "$tmp/requests" | head -n 1)" "the first write of a prefix is taken"
-check "writes that come too fast are refused" grep -q ' PutObject bkt dir/k - 503 ' "$tmp/requests"
 expect_eq "200 404" "$(req PUT /bkt/other/k -d x) $(req GET /bkt/dir/none)" "other prefixes and reads have their own rate"
 # shellcheck disable=SC2046
 curl -s --max-time 30 -o /dev/null $(many /bkt/dir/none) >"$tmp/replies"
 check "reads that come too fast are told to slow down" grep -q '<Code>SlowDown<' "$tmp/replies"
 check "the server ends in good order" sim_stop
+expect_eq 200 "$(sed -n 's/^[^ ]* PutObject bkt dir\/k - \([0-9]*\) .*/\1/p' "$tmp/requests" | head -n 1)" "the first write of a prefix is taken"
+check "writes that come too fast are refused" grep -q ' PutObject bkt dir/k - 503 ' "$tmp/requests"
