@@ -14,6 +14,7 @@ fault_tests = \
 	%D%/memory_group.sh \
 	%D%/name_excluded.sh \
 	%D%/name_refused.sh \
+	%D%/publish_ends_late.sh \
 	%D%/read.sh \
 	%D%/readonly.sh \
 	%D%/rename.sh \
@@ -41,6 +42,7 @@ fault_gs_tests = \
 	%D%/gs/found_between.sh \
 	%D%/gs/name_excluded.sh \
 	%D%/gs/name_refused.sh \
+	%D%/gs/publish_ends_late.sh \
 	%D%/gs/read.sh \
 	%D%/gs/readonly.sh \
 	%D%/gs/rename.sh \

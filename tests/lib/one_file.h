@@ -79,9 +79,10 @@ static inline int meta(void *owner, void *who, bool early, struct store_meta *m)
         return 0;
 }
 
-static inline void published(void *owner, void *who, const struct store_object *obj)
+static inline void published(void *owner, void *who, const struct store_object *obj,
+                             int64_t asked_ns)
 {
-        (void)owner, (void)who, (void)obj;
+        (void)owner, (void)who, (void)obj, (void)asked_ns;
 }
 
 static inline void is_gone(void *owner, void *who)

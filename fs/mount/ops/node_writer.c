@@ -205,7 +205,8 @@ static void send_rest(struct mount *m, struct node *n, struct attr *carried)
         name_lock_take(m, &r->lock);
 }
 
-void node_writer_published(void *mount, void *node, const struct store_object *obj)
+void node_writer_published(void *mount, void *node, const struct store_object *obj,
+                           int64_t asked_ns)
 {
         struct mount *m = mount;
         struct node *n = node;
@@ -221,7 +222,7 @@ void node_writer_published(void *mount, void *node, const struct store_object *o
         if (n->fd_owners)
                 fd_owners_published(n->fd_owners);
         carried = attr_copy(&n->attr);
-        bool more = attr_sync_published_locked(m, n, obj);
+        bool more = attr_sync_published_locked(m, n, obj, asked_ns);
         tree_unlock(m->tree);
         if (old)
                 reader_close(old);

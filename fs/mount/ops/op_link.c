@@ -30,6 +30,7 @@ struct make {
         mode_t mode;
         dev_t rdev;
         struct attr attr;
+        int64_t asked_ns; /* when the store was asked to */
 };
 
 /* With `e`, or an error. */
@@ -57,6 +58,7 @@ static void made(void *arg, int err, const struct store_object *obj)
                 struct node_info info = mount_info(obj);
                 info.complete = false;
                 info.attr = &k->attr;
+                info.done_ns = k->asked_ns;
                 tree_lock(k->m->tree);
                 struct node *n = tree_enter_locked(k->m->tree, k->dir, k->name, &info);
                 tree_entries_changed_locked(k->dir);
@@ -86,6 +88,7 @@ static int make_put(struct make *k)
                 attr_sync_fresh_locked(k->m, k->dir, k->name, k->mode, who->uid, who->gid, k->rdev);
         tree_unlock(k->m->tree);
         int err = attr_to_meta(&k->attr, &meta);
+        k->asked_ns = tree_now_ns();
         return err ? err : store_put(k->m->store, k->key, &body, &meta, &cond, made, k);
 }
 

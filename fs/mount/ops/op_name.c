@@ -27,7 +27,8 @@ struct change {
         void (*begin)(struct change *); /* once it may; `key` is made */
         char *key;
         struct leaving leaving; /* of a file */
-        mode_t mode;            /* of a directory that is made */
+        mode_t mode;            /* of a directory that is made, */
+        int64_t asked_ns;       /* and when the store was asked to */
         struct attr attr;
 };
 
@@ -124,7 +125,8 @@ static void delete_key(struct change *c)
 static void marker_made(void *arg, int err, const struct store_object *obj)
 {
         struct change *c = arg;
-        struct node_info info = {.dir = true, .etag = "", .marker = true, .attr = &c->attr};
+        struct node_info info = {
+                .dir = true, .etag = "", .marker = true, .attr = &c->attr, .done_ns = c->asked_ns};
         struct fuse_entry_param e;
         struct node *n = NULL;
 
@@ -164,6 +166,7 @@ static void mkdir_begin(struct change *c)
                                          who->uid, who->gid, 0);
         tree_unlock(c->m->tree);
         int err = attr_to_meta(&c->attr, &meta);
+        c->asked_ns = tree_now_ns();
         if (!err)
                 err = store_put(c->m->store, c->key, &empty, &meta, &cond, marker_made, c);
         if (err)

@@ -330,12 +330,13 @@ int attr_sync_meta(struct mount *m, struct node *n, bool early, struct store_met
         return err;
 }
 
-bool attr_sync_published_locked(struct mount *m, struct node *n, const struct store_object *obj)
-        REQUIRES(tree_mutex)
+bool attr_sync_published_locked(struct mount *m, struct node *n, const struct store_object *obj,
+                                int64_t asked_ns) REQUIRES(tree_mutex)
 {
         struct node_info info = mount_info(obj);
 
         info.complete = false; /* a head may say more of it */
+        info.done_ns = asked_ns;
         n->attr_saved = n->attr_sent;
         attr_touch_published(&n->attr);
         bool more = n->attr_now != n->attr_saved;

@@ -45,10 +45,11 @@ void attr_sync_finish(struct mount *m);
 /* The metadata of the version that is to be published. `early`: of an upload that begins before the
  * last byte is known. 0, -ENOSPC or -ENOMEM. */
 int attr_sync_meta(struct mount *m, struct node *n, bool early, struct store_meta *meta);
-/* The commit that asked attr_sync_meta() last was published as `obj`, which the node takes over.
- * Whether attributes changed meanwhile: call attr_sync(). The tree is locked. */
-bool attr_sync_published_locked(struct mount *m, struct node *n, const struct store_object *obj)
-        REQUIRES(tree_mutex);
+/* The commit that asked attr_sync_meta() last was published as `obj`, as the store was asked to at
+ * `asked_ns`. The node takes that over. Whether attributes changed meanwhile: call attr_sync(). The
+ * tree is locked. */
+bool attr_sync_published_locked(struct mount *m, struct node *n, const struct store_object *obj,
+                                int64_t asked_ns) REQUIRES(tree_mutex);
 /* Nobody writes the file any more: times of what was written and not published are taken back.
  * Whether attributes changed that no version carries, since it failed: call attr_sync(). The tree
  * is locked. */

@@ -76,7 +76,7 @@ int tree_set_info_locked(struct tree *t, struct node *n, const struct node_info 
                 return 0; /* it tells of the past */
         n->known_ns = asked;
         n->stood_ns = info->asked_ns ? asked : n->stood_ns;
-        n->fresh_until = asked + tree_ttl_ns(t);
+        n->fresh_until = (info->done_ns ? info->done_ns : asked) + tree_ttl_ns(t);
         n->published = true;
         take_attr_locked(n, info);
         bool same = n->etag && info->etag[0] && !strcmp(n->etag, info->etag);

@@ -38,6 +38,8 @@ struct node_info {
         bool marker;             /* a directory that has one */
         const struct attr *attr; /* copied; NULL: not told */
         int64_t asked_ns; /* when the store was asked (tree_now_ns()); 0: now, or done here */
+        int64_t done_ns;  /* of what was done here: when the store was asked to, from when on it
+                             is believed; 0: now */
 };
 
 /* Locks of names on a node, asked for or held; name_lock.c's. */

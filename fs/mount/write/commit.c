@@ -373,11 +373,13 @@ static void completed_locked(struct wfile *f, struct upload_request *t) REQUIRES
         f->locked.upload.state = UPLOAD_NONE;
 }
 
-static void published_locked(struct wfile *f, struct outcome *out, const struct store_object *obj,
-                             bool by_put) REQUIRES(&f->mtx)
+static void published_locked(struct wfile *f, struct outcome *out, const struct upload_request *t,
+                             const struct store_object *obj) REQUIRES(&f->mtx)
 {
         struct store_object now = *obj;
+        bool by_put = t->kind == REQUEST_PUT;
 
+        out->asked_ns = t->asked_ns;
         METRIC_ADD(puts, by_put);
         if (f->locked.upload.handle) /* begun for a file that was cut, and needed none in the end */
                 upload_request_abort_locked(f, out);
@@ -442,7 +444,7 @@ static void moved_locked(struct wfile *f, struct outcome *out, struct upload_req
         snprintf(t->obj.etag, sizeof t->obj.etag, "%s", obj->etag);
         t->obj.meta.metageneration = obj->meta.metageneration;
         if (store_caps(f->env->store) & STORE_CAP_RENAME)
-                published_locked(f, out, &t->obj, false);
+                published_locked(f, out, t, &t->obj);
         else
                 remove_locked(f, out, t, 0);
 }
@@ -470,7 +472,7 @@ static void removed_locked(struct wfile *f, struct outcome *out, const struct up
         if (t->failed)
                 begin_anew_locked(f, t->failed);
         else
-                published_locked(f, out, &t->obj, false);
+                published_locked(f, out, t, &t->obj);
 }
 
 /* --- LOOKING: the base is gone, and which version stands is asked for --- */
@@ -559,7 +561,7 @@ static void publish_ended_locked(struct wfile *f, struct outcome *out, struct up
         else if (err)
                 wfile_set_error_locked(f, err);
         else
-                published_locked(f, out, obj, t->kind == REQUEST_PUT);
+                published_locked(f, out, t, obj);
 }
 
 /* The store does not add to this object: the bytes are here, and are planned anew. */
@@ -799,9 +801,9 @@ static void collect_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mt
         }
 }
 
-static void tell_published(struct wfile *f, const struct store_object *obj)
+static void tell_published(struct wfile *f, const struct outcome *out)
 {
-        f->env->published(f->env->owner, f->who, obj);
+        f->env->published(f->env->owner, f->who, &out->obj, out->asked_ns);
         mutex_lock(&f->mtx);
         f->locked.telling--;
         mutex_unlock(&f->mtx);
@@ -826,7 +828,7 @@ void wfile_leave(struct wfile *f, struct outcome *out)
         pool_share_end(env->pool, &out->share);
         pool_share_end(env->pool, &out->small);
         if (out->published)
-                tell_published(f, &out->obj);
+                tell_published(f, out);
         if (out->gone)
                 env->gone(env->owner, f->who);
         if (out->key)

@@ -536,6 +536,8 @@ static void start(struct upload_request *t)
                 upload_request_end(t, t->err, NULL, NULL);
                 return;
         }
+        if (t->kind != REQUEST_REMOVE) /* it was published before */
+                t->asked_ns = wfile_now_ns();
         switch (t->kind) {
         case REQUEST_CREATE:
                 err = create(t);

@@ -63,8 +63,9 @@ struct wfile_env {
         /* The metadata of a version that is published now or, `early`, begun; 0 or a negative
          * errno. No lock is held. */
         int (*meta)(void *owner, void *who, bool early, struct store_meta *meta);
-        /* A version was published. No lock is held; before done() of the commit. */
-        void (*published)(void *owner, void *who, const struct store_object *obj);
+        /* A version was published, as the store was asked to at `asked_ns` (CLOCK_MONOTONIC). No
+         * lock is held; before done() of the commit. */
+        void (*published)(void *owner, void *who, const struct store_object *obj, int64_t asked_ns);
         /* The version that the file is of is not what the store has: another host has replaced,
          * deleted or made the object. No lock is held; before who found out is told. */
         void (*gone)(void *owner, void *who);

@@ -152,7 +152,8 @@ struct upload_request {
         int failed;              /* REQUEST_REMOVE: what the commit ends with after it */
         struct store_cond cond;
         struct store_meta meta;
-        struct store_object obj; /* published by what it was before */
+        struct store_object obj; /* published by what it was before, */
+        int64_t asked_ns;        /* when the store was asked for what publishes */
 };
 
 /* How much the store took in the last seconds. */
@@ -230,7 +231,8 @@ struct outcome {
         struct waiters callers;         /* of a commit that ended with: */
         int err;
         bool published, gone;
-        struct store_object obj;
+        struct store_object obj; /* what was published, */
+        int64_t asked_ns;        /* and when the store was asked to */
         struct waiters told; /* what they waited for has ended */
 };
 
