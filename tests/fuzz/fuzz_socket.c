@@ -2,15 +2,19 @@
 /* fuzz_socket.c: the loop behind a mount's control socket, with clients that send anything, in
  * pieces, several at once, and hang up when they like. Parts of the input with a line "%%" between
  * them are clients; the first byte of each says how it behaves. What is replied to a request is
- * made of it, so that every client that stays until the end must get the reply to its own. */
+ * made of it, so that every client that stays until the end must get the reply to its own.
+ *
+ * The loop and its clients are one thread: when the loop waits and nothing has come for it, poll()
+ * has the clients do their next step. When they have none, time passes. */
 #include <errno.h>
-#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -23,23 +27,60 @@
 
 int __wrap_control_reply(struct mount *m, const struct control_hooks *hooks, bool ends,
                          const char *text, size_t n, struct buf *out);
+int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*run)(void *),
+                          void *arg);
+int __wrap_pthread_join(pthread_t t, void **result);
+int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms);
+int __real_poll(struct pollfd *fds, nfds_t n, int timeout_ms);
+int __wrap_accept4(int fd, __SOCKADDR_ARG from, socklen_t *n, int flags);
+int __real_accept4(int fd, __SOCKADDR_ARG from, socklen_t *n, int flags);
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *n);
+int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *n);
+int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
+int __real_clock_gettime(clockid_t id, struct timespec *ts);
+
+/* How a client behaves. */
+enum {
+        LEAVES = 1,     /* hangs up when it has sent its first piece */
+        HALVES = 2,     /* sends two pieces */
+        STOPS = 4,      /* does not read */
+        LATE = 8,       /* time passes before its second piece */
+        CROWDED = 16,   /* there is no descriptor for it at first */
+        AT_ONCE = 64,   /* the next one comes before the loop has looked */
+        STRANGER = 128, /* another user */
+};
 
 enum {
-        CLIENTS = 8,
-        LEAVES = 1,
-        HALVES = 2,
-        STOPS = 4,
-        WAIT_S = 20,
+        CLIENTS = 12, /* more than have a place */
+        LATE_MS = 4000,
+        STAYS_MS = 10000, /* then the loop may hang up */
+        STEPS = 10000,
         RESTART = 256,
-        REPLY = 400 << 10
+        ROOM = 4096, /* of a socket, so that many replies do not fit */
+        REPLY = 12 << 10
 };
 
 struct client {
-        int fd;
+        int fd; /* -1: it has left */
         const uint8_t *p;
         size_t n, sent;
         unsigned how;
+        int64_t since_ms;
+        struct buf got;
 };
+
+static char dir[] = "/tmp/fuzz_socket.XXXXXX";
+
+static struct {
+        struct control *loop;
+        void *(*run)(void *arg);
+        void *arg;
+        struct client all[CLIENTS];
+        unsigned n, next, accepted, steps;
+        enum { CONNECT, GO_ON, HEAR, OVER } stage;
+        bool runs;
+        int64_t now_ms;
+} world;
 
 static void need(bool is_so)
 {
@@ -47,7 +88,7 @@ static void need(bool is_so)
                 abort();
 }
 
-/* As long as the request says, so that some replies do not fit a socket. */
+/* As long as the request says. */
 static void reply_to(const char *text, size_t n, struct buf *out)
 {
         size_t times = n > 3 && text[0] == 'L' ? (REPLY >> (text[1] & 7)) / n : 1;
@@ -66,132 +107,242 @@ int __wrap_control_reply(struct mount *m, const struct control_hooks *hooks, boo
         return 0;
 }
 
-/* --- the directory of the socket --- */
-
-static char dir[] = "/tmp/fuzz_socket.XXXXXX";
-
-static struct control *loop;
-
-static void end(void)
-{
-        control_stop(loop);
-        rmdir(dir);
-}
-
-static struct control *start(struct mount *m)
-{
-        const struct control_hooks hooks = {.arg = NULL};
-        struct control *c;
-        char why[512];
-
-        m->params.control_dir = dir;
-        m->mounted_ns = 1;
-        need(!control_start(m, &hooks, &c, why, sizeof why) && c);
-        return c;
-}
-
 /* --- clients --- */
-
-static int connect_to_loop(void)
-{
-        const struct timeval wait = {.tv_sec = WAIT_S};
-        char path[CONTROL_PATH_MAX];
-
-        snprintf(path, sizeof path, "%s/%d-1", dir, (int)getpid());
-        int fd = control_connect(path);
-        for (unsigned ms = 0; fd == -EAGAIN && ms < WAIT_S * 1000; ms++) { /* many have left */
-                usleep(1000);
-                fd = control_connect(path);
-        }
-        need(fd >= 0);
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
-        need(!fcntl(fd, F_SETFL, 0)); /* from here on it waits */
-        return fd;
-}
 
 static void send_some(struct client *c, size_t n)
 {
-        while (n) {
-                ssize_t put = send(c->fd, c->p + c->sent, n, MSG_NOSIGNAL);
-                if (put <= 0) /* answered already, and hung up on */
-                        return;
-                c->sent += (size_t)put;
-                n -= (size_t)put;
-        }
+        ssize_t put = n ? send(c->fd, c->p + c->sent, n, MSG_NOSIGNAL | MSG_DONTWAIT) : 0;
+
+        c->sent += put > 0 ? (size_t)put : 0; /* else answered already, and hung up on */
 }
 
-/* All that the loop says until it hangs up. */
-static void hear(struct client *c)
+static void come(struct client *c)
 {
-        CLEANUP(buf_release) struct buf want = BUF_INIT, got = BUF_INIT;
+        char path[CONTROL_PATH_MAX];
+
+        snprintf(path, sizeof path, "%s/%d-1", dir, (int)getpid());
+        c->fd = control_connect(path);
+        need(c->fd >= 0);
+        c->since_ms = world.now_ms;
+        send_some(c, c->how & HALVES ? c->n / 2 : c->n);
+}
+
+static void go_on(struct client *c)
+{
+        if (c->how & LATE)
+                world.now_ms += LATE_MS;
+        if (c->how & LEAVES)
+                close(TAKE_FD(c->fd));
+        else
+                send_some(c, c->n - c->sent);
+        const uint8_t *end = memchr(c->p, '\n', c->n);
+        if (c->fd >= 0 && !end && c->n < CONTROL_REQUEST_MAX)
+                shutdown(c->fd, SHUT_WR); /* not whole: the loop would wait for more */
+}
+
+/* What a client that stayed has been told, and by how the loop hung up. */
+static void judge(const struct client *c, int err)
+{
+        CLEANUP(buf_release) struct buf want = BUF_INIT;
         const uint8_t *end = memchr(c->p, '\n', c->n);
         size_t len = end ? (size_t)(end - c->p) : 0;
-        char piece[4096];
-        ssize_t n;
+        bool whole = end || c->n >= CONTROL_REQUEST_MAX;
 
-        if (!end && c->n < CONTROL_REQUEST_MAX) /* not whole: it would wait for more */
-                shutdown(c->fd, SHUT_WR);
-        else
-                reply_to(len < CONTROL_REQUEST_MAX ? (const char *)c->p : "",
-                         len < CONTROL_REQUEST_MAX ? len : 0, &want);
-        while ((n = recv(c->fd, piece, sizeof piece, 0)) > 0 || (n < 0 && errno == EINTR))
-                need(n < 0 || !buf_add(&got, piece, (size_t)n));
-        need(n == 0 || errno == ECONNRESET); /* what was sent behind the request is not read */
-        need(got.len == want.len || errno == ECONNRESET);
-        need(!got.len || !memcmp(got.p, want.p, got.len));
+        if (whole && !(c->how & STRANGER))
+                reply_to((const char *)c->p, len < CONTROL_REQUEST_MAX ? len : 0, &want);
+        need(!err || err == ECONNRESET); /* what was sent behind the request is not read */
+        need(c->got.len <= want.len && (!c->got.len || !memcmp(c->got.p, want.p, c->got.len)));
+        need(c->got.len == want.len || err || world.now_ms - c->since_ms >= STAYS_MS);
 }
 
-static unsigned take_clients(const uint8_t *p, size_t n, struct client all[CLIENTS])
+/* Whether something came, or the loop has hung up. */
+static bool hear(struct client *c)
 {
-        unsigned k = 0;
+        char piece[ROOM];
+        ssize_t n = recv(c->fd, piece, sizeof piece, MSG_DONTWAIT);
+        int err = n < 0 ? errno : 0;
 
-        for (; k < CLIENTS && n; k++) {
-                const uint8_t *end = n >= 4 ? memmem(p, n, "\n%%\n", 4) : NULL;
-                size_t len = end ? (size_t)(end - p) + 1 : n;
-                all[k] = (struct client){
-                        .fd = connect_to_loop(), .p = p + 1, .n = len - 1, .how = *p};
-                p += end ? len + 3 : n;
-                n -= end ? len + 3 : n;
+        if (err == EAGAIN)
+                return false;
+        if (n > 0) {
+                need(!buf_add(&c->got, piece, (size_t)n));
+                return true;
         }
-        return k;
+        judge(c, err);
+        close(TAKE_FD(c->fd));
+        return true;
+}
+
+static bool hear_all(void)
+{
+        bool moves = false, waits = false;
+
+        for (unsigned i = 0; i < world.n; i++) {
+                struct client *c = &world.all[i];
+                if (c->fd < 0 || c->how & STOPS)
+                        continue;
+                moves |= hear(c);
+                waits = true;
+        }
+        if (waits)
+                return moves;
+        for (unsigned i = 0; i < world.n; i++)
+                closep(&world.all[i].fd);
+        world.stage = OVER;
+        return true;
+}
+
+/* The clients' next step: false when they wait. */
+static bool step(void)
+{
+        bool again = true;
+
+        if (world.stage == HEAR)
+                return hear_all();
+        if (world.stage == OVER)
+                return false;
+        while (again && world.next < world.n) {
+                struct client *c = &world.all[world.next++];
+                (world.stage == CONNECT ? come : go_on)(c);
+                again = world.stage == CONNECT && c->how & AT_ONCE;
+        }
+        if (world.next == world.n) {
+                world.next = 0;
+                world.stage++;
+        }
+        return true;
+}
+
+/* --- what the loop sees of the world --- */
+
+int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
+{
+        int ready;
+
+        if (!world.runs)
+                return __real_poll(fds, n, timeout_ms);
+        need(world.steps++ < STEPS);
+        while (!(ready = __real_poll(fds, n, 0)) && step())
+                ;
+        if (ready)
+                return ready;
+        world.now_ms += timeout_ms >= 0 ? timeout_ms : 0;
+        if (timeout_ms >= 0)
+                return 0;
+        need(world.stage == OVER && fds[1].fd >= 0);
+        for (nfds_t i = 2; i < n; i++)
+                need(fds[i].fd < 0); /* nobody is left behind */
+        fds[0].revents = POLLIN;
+        return 1;
+}
+
+int __wrap_accept4(int fd, __SOCKADDR_ARG from, socklen_t *n, int flags)
+{
+        const int room = ROOM;
+
+        if (!world.runs)
+                return __real_accept4(fd, from, n, flags);
+        need(world.accepted < world.n);
+        struct client *c = &world.all[world.accepted];
+        if (c->how & CROWDED) {
+                c->how &= ~(unsigned)CROWDED;
+                errno = EMFILE;
+                return -1;
+        }
+        int got = __real_accept4(fd, from, n, flags);
+        need(got >= 0);
+        world.accepted++;
+        setsockopt(got, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+        return got;
+}
+
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *n)
+{
+        int err = __real_getsockopt(fd, level, name, value, n);
+
+        if (!world.runs || name != SO_PEERCRED)
+                return err;
+        struct ucred *peer = value;
+        if (world.all[world.accepted - 1].how & STRANGER)
+                peer->uid = geteuid() + 1;
+        return err;
+}
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
+{
+        if (!world.runs || id != CLOCK_MONOTONIC)
+                return __real_clock_gettime(id, ts);
+        *ts = (struct timespec){.tv_sec = world.now_ms / 1000,
+                                .tv_nsec = world.now_ms % 1000 * 1000000};
+        return 0;
+}
+
+/* The loop is run by each input. */
+int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+{
+        (void)attr;
+        *t = pthread_self();
+        world.run = run;
+        world.arg = arg;
+        return 0;
+}
+
+int __wrap_pthread_join(pthread_t t, void **result)
+{
+        (void)t, (void)result;
+        return 0;
+}
+
+/* --- inputs --- */
+
+static void end(void)
+{
+        control_stop(world.loop);
+        rmdir(dir);
 }
 
 /* The loop of the inputs before, or from time to time another one. */
 static void begin(void)
 {
+        const struct control_hooks hooks = {.arg = NULL};
         static struct mount *m;
         static unsigned turn;
+        char why[512];
 
         if (!m) {
                 need((m = calloc(1, sizeof *m)) && mkdtemp(dir));
+                m->params.control_dir = dir;
+                m->mounted_ns = 1;
                 atexit(end);
         }
         if (turn++ % RESTART)
                 return;
-        control_stop(loop);
-        loop = start(m);
+        control_stop(world.loop);
+        need(!control_start(m, &hooks, &world.loop, why, sizeof why) && world.loop);
+}
+
+static void take_clients(const uint8_t *p, size_t n)
+{
+        for (world.n = 0; world.n < CLIENTS && n; world.n++) {
+                const uint8_t *end = n >= 4 ? memmem(p, n, "\n%%\n", 4) : NULL;
+                size_t len = end ? (size_t)(end - p) + 1 : n;
+                world.all[world.n] = (struct client){
+                        .fd = -1, .p = p + 1, .n = len - 1, .how = *p, .got = BUF_INIT};
+                p += end ? len + 3 : n;
+                n -= end ? len + 3 : n;
+        }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
-        struct client all[CLIENTS];
-
         begin();
-        unsigned k = take_clients(p, n, all);
-        for (unsigned i = 0; i < k; i++)
-                send_some(&all[i], all[i].how & HALVES ? all[i].n / 2 : all[i].n);
-        for (unsigned i = 0; i < k; i++) {
-                if (all[i].how & LEAVES)
-                        close(TAKE_FD(all[i].fd));
-                else
-                        send_some(&all[i], all[i].n - all[i].sent);
-        }
-        for (unsigned i = 0; i < k; i++) {
-                if (all[i].fd < 0)
-                        continue;
-                if (!(all[i].how & STOPS))
-                        hear(&all[i]);
-                close(all[i].fd);
-        }
+        take_clients(p, n);
+        world.next = world.accepted = world.steps = 0;
+        world.stage = world.n ? CONNECT : OVER;
+        world.runs = true;
+        world.run(world.arg);
+        world.runs = false;
+        for (unsigned i = 0; i < world.n; i++)
+                buf_release(&world.all[i].got);
         return 0;
 }

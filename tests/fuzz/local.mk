@@ -51,6 +51,9 @@ FUZZ_KEYS = -Wl,--wrap=cred_chain_open,--wrap=cred_chain_close,--wrap=cred_chain
 FUZZ_SOCKET = -Wl,--wrap=http_open,--wrap=http_close,--wrap=http_submit \
 	-Wl,--wrap=curl_easy_setopt,--wrap=epoll_wait,--wrap=socket,--wrap=clock_gettime,--wrap=time,--wrap=getrandom \
 	-Wl,--wrap=pthread_create,--wrap=pthread_join
+# What fuzz_socket.c stands in for, so that loop and clients are one thread.
+FUZZ_LOOP = -Wl,--wrap=control_reply,--wrap=pthread_create,--wrap=pthread_join,--wrap=poll,--wrap=accept4,--wrap=getsockopt \
+	-Wl,--wrap=clock_gettime
 fuzz_script = %D%/script_http.c %D%/script_door.c %D%/script_http.h
 
 %C%_fuzz_control_SOURCES = %D%/fuzz_control.c $(fuzz_common)
@@ -100,7 +103,7 @@ fuzz_script = %D%/script_http.c %D%/script_door.c %D%/script_http.h
 %C%_fuzz_sim_LDFLAGS = $(fuzz_ldflags)
 %C%_fuzz_sim_LDADD = bench/sim/libsim.la
 %C%_fuzz_socket_SOURCES = %D%/fuzz_socket.c $(fuzz_common)
-%C%_fuzz_socket_LDFLAGS = $(fuzz_ldflags) -Wl,--wrap=control_reply
+%C%_fuzz_socket_LDFLAGS = $(fuzz_ldflags) $(FUZZ_LOOP)
 %C%_fuzz_socket_LDADD = fs/mount/libmount.la
 %C%_fuzz_suite_SOURCES = %D%/fuzz_suite.c $(fuzz_common)
 %C%_fuzz_suite_LDFLAGS = $(fuzz_ldflags)
