@@ -98,7 +98,7 @@ GCC_OTHERS = tests/interop/*|tests/trainers/*|tests/posix/f*|tests/posix/pjd*|te
 # The same C as another test, on a second protocol.
 GCC_SECOND = tests/mount/gs/*|tests/faults/gs/*
 # Memory, system calls, times and numbers that a sanitizer changes.
-GCC_MEASURED = tests/bench/ceiling.sh|tests/bench/hold.sh|tests/bench/selfcheck.sh|tests/bench/through_mount.sh|tests/bench/train_[fkpt]*|tests/bench/train_signal.sh|tests/bench/train_stores.sh|tests/faults/failing_calls.sh|tests/faults/memory_group.sh|tests/gpu/math_emulated.sh|tests/mount/idle.sh|tests/mount/privileges.sh|tests/posix/parts.sh
+GCC_MEASURED = tests/bench/ceiling.sh|tests/bench/hold.sh|tests/bench/selfcheck.sh|tests/bench/through_mount.sh|tests/bench/train_[fkpt]*|tests/bench/train_signal.sh|tests/bench/train_stores.sh|tests/faults/failing_calls.sh|tests/faults/memory_group.sh|tests/gpu/math_emulated.sh|tests/mount/idle.sh|tests/mount/privileges.sh|tests/mount/unseen.sh|tests/posix/parts.sh
 # How hosts and hours meet: the more calls the better.
 GCC_LONG = tests/history/[hm]*|tests/posix/hosts.sh|tests/soak/*
 GCC_ALONE = $(GCC_PAGES)|$(GCC_OTHERS)|$(GCC_SECOND)|$(GCC_MEASURED)|$(GCC_LONG)

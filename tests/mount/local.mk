@@ -114,6 +114,7 @@ mount_tests = \
 	%D%/two_mounts.sh \
 	%D%/unlink.sh \
 	%D%/unlinked.sh \
+	%D%/unseen.sh \
 	%D%/uring.sh \
 	%D%/versions.sh \
 	%D%/waiters.sh \
@@ -200,7 +201,7 @@ $(mount_gs_tests): %D%/local.mk
 		echo '. "$${srcdir:?}/%D%/$(@F)"'; } >$@ && chmod +x $@
 
 check_PROGRAMS += %D%/anyop %D%/latest %D%/mixed %D%/readers %D%/ways %D%/crowd %D%/kill_open %D%/many_open \
-	%D%/ring
+	%D%/ring %D%/unseen
 %C%_anyop_SOURCES = %D%/anyop.c
 %C%_latest_SOURCES = %D%/latest.c
 %C%_mixed_SOURCES = %D%/mixed.c
@@ -209,4 +210,5 @@ check_PROGRAMS += %D%/anyop %D%/latest %D%/mixed %D%/readers %D%/ways %D%/crowd 
 %C%_kill_open_SOURCES = %D%/kill_open.c
 %C%_many_open_SOURCES = %D%/many_open.c
 %C%_ring_SOURCES = %D%/ring.c
+%C%_unseen_SOURCES = %D%/unseen.c
 %C%_ways_SOURCES = %D%/ways.c

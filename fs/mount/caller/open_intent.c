@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -132,17 +133,29 @@ static bool is_native(pid_t tid, uint64_t pc)
 #endif
 }
 
+/* The thread that reads, NOBODY, or LEFT: it does so for good. */
+static const pthread_t NOBODY = 0, LEFT = (pthread_t)-1;
+static _Atomic pthread_t reader;
+
+bool caller_leave(pthread_t thread)
+{
+        return atomic_compare_exchange_strong(&reader, &thread, LEFT);
+}
+
 /* One at a time: what is read may lie in a page of a file of this mount, which another of our
- * threads has to bring. Whoever comes meanwhile is not told. */
+ * threads has to bring, or in one that its process lets nobody see. Whoever comes meanwhile is not
+ * told. */
 static bool read_path(pid_t tid, const struct call *c, uint64_t from, char *to, size_t size)
 {
-        static atomic_flag reading = ATOMIC_FLAG_INIT;
+        pthread_t nobody = NOBODY, self = pthread_self();
 
-        if (atomic_flag_test_and_set(&reading))
+        if (!atomic_compare_exchange_strong(&reader, &nobody, self))
                 return false;
         bool whole = is_native(tid, c->pc) && read_string(tid, from, to, size);
-        atomic_flag_clear(&reading);
-        return whole;
+        if (atomic_compare_exchange_strong(&reader, &self, NOBODY))
+                return whole;
+        for (;;) /* what it would return to is gone */
+                pause();
 }
 
 bool caller_may_create(pid_t tid, struct call *c)

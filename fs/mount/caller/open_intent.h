@@ -4,6 +4,7 @@
 #ifndef CKPTFS_MOUNT_OPEN_INTENT_H
 #define CKPTFS_MOUNT_OPEN_INTENT_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -19,8 +20,11 @@ struct call {
 bool caller_may_create(pid_t tid, struct call *c);
 /* Whether that call makes the file `name` anew, whether it is there or not (O_CREAT with O_TRUNC,
  * without O_EXCL). Reads the memory of the caller, a page of which may be of this mount: another
- * thread must take requests meanwhile. */
+ * thread must take requests meanwhile. A caller that does not let its memory be seen holds up the
+ * thread until it dies. */
 bool caller_creates(pid_t tid, const struct call *c, const char *name);
+/* At the end: true when `thread` is held up by a caller. It returns from there no more. */
+bool caller_leave(pthread_t thread);
 
 /* --- its steps, for tests --- */
 

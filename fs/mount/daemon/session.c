@@ -27,6 +27,7 @@
 #include "base/mutex.h"
 #include "base/log.h"
 #include "mount/core/stats_log.h"
+#include "mount/caller/open_intent.h"
 #include "mount/caller/proc_query.h"
 #include "mount/daemon/fuse_init_ext.h"
 #include "mount/daemon/mountpoint.h"
@@ -515,6 +516,17 @@ static void interrupted(int signo)
         (void)signo; /* only ends the read that waits for a request */
 }
 
+/* One that a caller holds up stays behind, and the end of the process ends it. */
+static void end_thread(pthread_t thread)
+{
+        struct timespec until;
+
+        do { /* again, for a signal that came just before the read */
+                pthread_kill(thread, SIGUSR2);
+                until = mutex_deadline(CLOCK_REALTIME, 20);
+        } while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT && !caller_leave(thread));
+}
+
 /* The descriptor is closed only when no thread reads it: its number may be another file's soon. */
 void session_stop(struct session *s)
 {
@@ -524,13 +536,8 @@ void session_stop(struct session *s)
                 return; /* never started, or stopped before: the tree may be gone */
         fuse_session_exit(s->fuse);
         sigaction(SIGUSR2, &act, NULL);
-        for (unsigned i = 0; i < s->nthreads; i++) {
-                struct timespec until;
-                do { /* again, for a signal that came just before the read */
-                        pthread_kill(s->threads[i], SIGUSR2);
-                        until = mutex_deadline(CLOCK_REALTIME, 20);
-                } while (pthread_timedjoin_np(s->threads[i], NULL, &until) == ETIMEDOUT);
-        }
+        for (unsigned i = 0; i < s->nthreads; i++)
+                end_thread(s->threads[i]);
         s->nthreads = 0;
         uring_drain(s->uring);
         requests_wait(s->m->requests); /* what was begun is done whole, in several steps maybe */

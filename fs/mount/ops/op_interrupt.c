@@ -495,13 +495,24 @@ bool request_hold(struct mount *m, struct request *r)
         return held;
 }
 
+static void hold(struct requests *q, struct request *r, bool more)
+{
+        mutex_lock(&q->mtx);
+        if (more)
+                r->holds++;
+        else
+                r->holds--;
+        mutex_unlock(&q->mtx);
+}
+
 void request_let(struct mount *m, struct request *r)
 {
-        struct requests *q = m->requests;
+        hold(m->requests, r, false);
+}
 
-        mutex_lock(&q->mtx);
-        r->holds--;
-        mutex_unlock(&q->mtx);
+void request_keep(struct mount *m, struct request *r)
+{
+        hold(m->requests, r, true);
 }
 
 bool request_ended(const struct request *r)

@@ -69,6 +69,8 @@ struct request *request_now(void);
 /* From here to request_let() nobody answers in its place: true. False when that was done. */
 bool request_hold(struct mount *m, struct request *r);
 void request_let(struct mount *m, struct request *r);
+/* Holds it again, for requests_handled(), even when it was answered. */
+void request_keep(struct mount *m, struct request *r);
 
 /* Whether its thread is gone: nothing is to be begun for it. */
 bool request_ended(const struct request *r);

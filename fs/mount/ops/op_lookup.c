@@ -503,6 +503,18 @@ static bool lookup_local_locked(struct mount *m, struct node *n, bool sent_back,
         return true;
 }
 
+/* Whether the call makes the name. While the caller's memory is read, the caller may die: it is
+ * answered then, for its memory may be such that it cannot be read before it has died. */
+static bool lookup_is_made(struct lookup *l)
+{
+        if (!l->may_create || !l->doubted)
+                return false;
+        request_let(l->m, l->request);
+        bool makes = caller_creates(fuse_req_ctx(l->req)->pid, &l->call, l->name);
+        request_keep(l->m, l->request);
+        return makes;
+}
+
 /* Whether the name is to be made and was not there a moment ago. Whoever only looks is told what
  * others have made since. */
 static bool lookup_makes(struct lookup *l)
@@ -511,8 +523,7 @@ static bool lookup_makes(struct lookup *l)
         struct node *dir = l->parent;
         int64_t since = tree_now_ns() - tree_ttl_ns(m->tree);
 
-        l->creates = l->may_create && l->doubted &&
-                     caller_creates(fuse_req_ctx(l->req)->pid, &l->call, l->name);
+        l->creates = lookup_is_made(l);
         if (!l->creates)
                 return false;
         tree_lock(m->tree);
@@ -580,6 +591,7 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
                 l->sent_back = back;
                 l->since = l->begun;
                 l->may_create = m->params.consistency != STRICT && m->params.threads > 1 &&
+                                !m->rings && /* each has a thread of its own, and no other */
                                 caller_may_create(fuse_req_ctx(req)->pid, &l->call);
                 lookup_begin(l);
         }
