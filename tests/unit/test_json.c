@@ -58,6 +58,36 @@ START_TEST(an_error_names_its_line)
 }
 END_TEST
 
+static const struct {
+        const char *text, *string;
+} zeros[] = {
+        {"{\"s\":\"a\\u0000b\"}", "a\xef\xbf\xbd"
+                                  "b"},
+        {"{\"s\":\"\\u0000\"}", "\xef\xbf\xbd"},
+        {"{\"s\":\"a\\\\\\u0000\"}", "a\\\xef\xbf\xbd"},
+        {"{\"s\":\"a\\\\u0000\"}", "a\\u0000"},
+        {"{\"s\":\"\\u0001\"}", "\x01"},
+};
+
+START_TEST(a_string_with_a_zero_does_not_end_there)
+{
+        CLEANUP(json_freep) struct json *j = NULL;
+        char why[200];
+        ck_assert_int_eq(parse(zeros[_i].text, &j, why), 0);
+        ck_assert_str_eq(json_string(json_get(j, "s"), ""), zeros[_i].string);
+}
+END_TEST
+
+START_TEST(a_zero_that_is_not_escaped_is_no_json)
+{
+        static const char text[] = "{\"s\":\"a\0b\"}";
+        struct json *j = NULL;
+        char why[200];
+        ck_assert_int_eq(json_parse("f.json", text, sizeof text - 1, &j, why, sizeof why), -EINVAL);
+        ck_assert_ptr_null(j);
+}
+END_TEST
+
 START_TEST(what_is_written_is_read_back)
 {
         CLEANUP(json_freep) struct json *j = json_new_object(), *again = NULL;
@@ -107,6 +137,9 @@ int main(void)
         TCase *t = tcase_create("json");
         tcase_add_test(t, fields_are_found_by_type);
         tcase_add_loop_test(t, an_error_names_its_line, 0, sizeof broken / sizeof *broken);
+        tcase_add_loop_test(t, a_string_with_a_zero_does_not_end_there, 0,
+                            sizeof zeros / sizeof *zeros);
+        tcase_add_test(t, a_zero_that_is_not_escaped_is_no_json);
         tcase_add_test(t, what_is_written_is_read_back);
         tcase_add_test(t, building_on_nothing_fails_quietly);
         suite_add_tcase(s, t);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -34,13 +35,27 @@ static struct json *out_of(cJSON *c)
         return (struct json *)(void *)c;
 }
 
-int json_parse(const char *name, const char *text, size_t n, struct json **out, char *why,
-               size_t nwhy)
+/* Our strings end at a NUL, and a name that has one would become another's name: what stands for
+ * one in the text (of escapes, which are pairs) stands for U+FFFD from here on. */
+static void mend_escapes(char *text, size_t n)
+{
+        for (char *p = text; n - (size_t)(p - text) >= 6; p++) {
+                if (*p != '\\')
+                        continue;
+                p++;
+                if (!memcmp(p, "u0000", 5))
+                        memcpy(p, "ufffd", 5);
+        }
+}
+
+static int parse(const char *name, const char *text, size_t n, struct json **out, char *why,
+                 size_t nwhy)
 {
         const char *end = NULL;
         unsigned line = 1;
 
-        cJSON *c = cJSON_ParseWithLengthOpts(text, n, &end, false);
+        /* A NUL that is not escaped would end a string, too. */
+        cJSON *c = memchr(text, 0, n) ? NULL : cJSON_ParseWithLengthOpts(text, n, &end, false);
         if (c) { /* only blanks may follow */
                 while (end < text + n && *end && strchr(" \t\r\n", *end))
                         end++;
@@ -54,6 +69,24 @@ int json_parse(const char *name, const char *text, size_t n, struct json **out, 
                 line += *s == '\n';
         snprintf(why, nwhy, "%s:%u: this is not JSON: mend the text there", name, line);
         return -EINVAL;
+}
+
+int json_parse(const char *name, const char *text, size_t n, struct json **out, char *why,
+               size_t nwhy)
+{
+        if (!memmem(text, n, "\\u0000", 6))
+                return parse(name, text, n, out, why, nwhy);
+        char *copy = malloc(n);
+        if (!copy) {
+                snprintf(why, nwhy, "%s: no memory: end another program", name);
+                return -ENOMEM;
+        }
+        memcpy(copy, text, n);
+        mend_escapes(copy, n);
+        int err = parse(name, copy, n, out, why, nwhy);
+        explicit_bzero(copy, n); /* of credentials, maybe */
+        free(copy);
+        return err;
 }
 
 static int read_file(const char *file, struct buf *b)
