@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/control/control_proto.h"
 #include "base/grow.h"
+#include "base/text/utf8.h"
 
 #include "base/banned.h"
 
@@ -56,9 +57,11 @@ const char *live_bytes(double n, char out[LIVE_BYTES_MAX])
 /* A terminal takes nothing but text from a process that may be anybody's. */
 static void make_printable(char *text)
 {
-        for (; *text; text++)
-                if (((unsigned char)*text < ' ' && *text != '\t' && *text != '\n') || *text == 0x7f)
-                        *text = '?';
+        size_t n;
+
+        for (; *text; text += n ? n : 1)
+                if ((n = *text == '\t' || *text == '\n' ? 0 : utf8_control(text)))
+                        memset(text, '?', n);
 }
 
 static void cut_line(char *text, struct live_line *out)

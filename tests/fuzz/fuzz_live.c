@@ -77,12 +77,13 @@ int __wrap_live_mounts_get(const char *dir, struct live_mounts *out)
 /* Neither stream has a control character that a terminal would obey. */
 static void look_at(FILE *f)
 {
-        int c;
+        int c, before = 0;
 
         fflush(f);
         rewind(f);
-        while ((c = getc(f)) != EOF)
-                if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f)
+        for (; (c = getc(f)) != EOF; before = c)
+                if ((c < ' ' && c != '\n' && c != '\t') || c == 0x7f ||
+                    (before == 0xc2 && c >= 0x80 && c < 0xa0))
                         abort();
 }
 
