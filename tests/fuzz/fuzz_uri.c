@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_uri.c: any line as an escaped path, a query, a URL, a header of a reply, a date. */
+/* fuzz_uri.c: any line as an escaped path, a query, a URL, a header of a reply, a date, and as what
+ * says where a store is. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "store/http/http.h"
 #include "store/http/http_once.h"
 #include "store/http/retry.h"
+#include "store.h"
 #include "tests/fuzz/fuzz.h"
 #include "base/banned.h"
 
@@ -51,6 +53,29 @@ static void retry_after(const char *value)
                 abort();
 }
 
+/* A store is opened by it, or the refusal is one line. */
+static void place(const char *line)
+{
+        static const char endpoint[] = "http://127.0.0.1:9000", region[] = "us-east-1";
+        const struct store_config places[] = {
+                {.url = line, .endpoint = endpoint, .region = region},
+                {.url = "s3://bucket", .endpoint = line, .region = region},
+                {.url = "s3://bucket", .region = line},
+                {.url = "s3://bucket", .region = region, .tags = line, .bucket_owner = line},
+                {.url = "s3://bucket", .region = region, .sse = "aws:kms", .sse_kms_key = line},
+                {.url = "gs://bucket", .endpoint = line},
+        };
+
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+                char why[512] = "";
+                struct store *s;
+                if (!store_open(&places[i], &s, why, sizeof why))
+                        store_close(s);
+                else if (!*why || strchr(why, '\n'))
+                        abort();
+        }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
         while (n) {
@@ -60,6 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
                 char host[64];
                 time_t when;
 
+                place(line);
                 encoded(line);
                 decoded(line);
                 utf8_valid(line);

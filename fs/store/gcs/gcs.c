@@ -67,7 +67,8 @@ static int set_endpoint(struct store_kind *k, const struct store_config *cfg,
         buf_adds(&url, given);
         while (url.len && url.p[url.len - 1] == '/')
                 url.p[--url.len] = 0;
-        const char *host = strstr(url.p, "://") + 3;
+        const char *host = strstr(url.p, "://"); /* gone with the slashes of "http://" */
+        host = host ? host + 3 : "";
         bool web = !strncmp(url.p, "http://", 7) || !strncmp(url.p, "https://", 8);
         if (!web || !*host || host[strcspn(host, "/?#@")]) {
                 snprintf(why, nwhy,
