@@ -16,6 +16,7 @@
 #include "bench/cli/dynamodb.h"
 #include "bench/cli/sysinfo.h"
 #include "bench/format/format.h"
+#include "bench/data/model_keys.h"
 #include "bench/data/preflight.h"
 #include "bench/cli/results.h"
 #include "bench/cli/sweep.h"
@@ -216,6 +217,19 @@ static int check_keys(const struct run *r, const struct sweep *s, char *why, siz
         return 0;
 }
 
+/* Says once that a job makes more bytes than it was asked for. */
+static void say_least(struct run *r, const struct keys *k)
+{
+        const uint64_t bytes = r->scenario->formats && !r->coll->rank ? model_least(k) : 0;
+
+        if (!bytes || *r->warning)
+                return;
+        snprintf(r->warning, sizeof r->warning,
+                 "size=%llu: the smallest model of model=auto has %llu bytes, which are taken",
+                 (unsigned long long)k->size, (unsigned long long)bytes);
+        puts(r->warning);
+}
+
 /* Asks the scenario about every job before the first one starts. */
 static int plan_all(struct run *r, const struct sweep *s)
 {
@@ -233,6 +247,8 @@ static int plan_all(struct run *r, const struct sweep *s)
                 if (err)
                         break;
                 err = plan_job(r, &k, why, sizeof why);
+                if (!err)
+                        say_least(r, &k);
                 param_tab_release(&key_tab, &k);
         }
         return run_agree(r, err, why);

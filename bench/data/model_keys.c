@@ -36,13 +36,31 @@ static void say_unknown(const char *name, char *why, size_t nwhy)
                          all.failed ? ", gpt-mini" : all.p);
 }
 
-/* Layers are chosen, but one there must be. */
-static int check_size(const struct keys *k, const struct model *m, char *why, size_t nwhy)
+/* With as many layers as there must be. */
+static uint64_t least_bytes(const struct keys *k, const struct model *m)
 {
         struct model least = *m;
 
-        least.layers = 1;
-        const uint64_t bytes = model_params(&least) * model_param_bytes(&least, k->optimizer);
+        least.layers = k->model_layers ? (unsigned)k->model_layers : 1;
+        return model_params(&least) * model_param_bytes(&least, k->optimizer);
+}
+
+uint64_t model_least(const struct keys *k)
+{
+        char why[512];
+        struct model m;
+
+        if (!k->size || strcmp(k->model, "auto") != 0 || model_choose(k, &m, why, sizeof why))
+                return 0;
+        const uint64_t bytes = least_bytes(k, &m);
+        return bytes > k->size ? bytes : 0;
+}
+
+/* Layers are chosen, but one there must be. */
+static int check_size(const struct keys *k, const struct model *m, char *why, size_t nwhy)
+{
+        const uint64_t bytes = least_bytes(k, m);
+
         if (!k->size || k->model_layers || k->size >= bytes || !strcmp(k->model, "auto"))
                 return 0;
         snprintf(why, nwhy,

@@ -8,5 +8,7 @@
 
 /* 0, or -EINVAL with one line in `why`. */
 int model_choose(const struct keys *k, struct model *m, char *why, size_t nwhy);
+/* Bytes of the smallest model, where model=auto finds none as small as the size; 0: it does. */
+uint64_t model_least(const struct keys *k);
 
 #endif

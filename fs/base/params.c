@@ -363,7 +363,7 @@ static int set_named(const struct param_tab *t, void *p, const char *name, const
                 snprintf(why, nwhy, "unknown %s '%s': did you mean '%s'?", t->what, name, near);
         else
                 snprintf(why, nwhy, "unknown %s '%s': %s lists every %s", t->what, name,
-                         t == &param_options ? "ckptfs -o help" : "the manual", t->what);
+                         t == &param_options ? "ckptfs -o help" : "ckptbench help keys", t->what);
         return -EINVAL;
 }
 

@@ -3,7 +3,7 @@
 # bad_input.sh: what is wrong is one line with cause and remedy, and nothing is made.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 119
+plan 139
 cd "$tmp" || exit 1
 
 # refused PATTERN arguments...: fails, one line on stderr that matches, no results
@@ -78,6 +78,15 @@ refused "hands nothing from GPU to GPU" shards storage=null backend=nccl
 # keys of other scenarios, which would only multiply jobs
 refused "thread_count is for dcp\*, .*, and shards does not read it" shards storage=null thread_count=1,2
 refused "dataloader.batch_size is for dataset, and shards" shards storage=null dataloader.batch_size=8
+refused "epochs is for shards, .*, and train does not read it: leave it out" train epochs=2
+refused "epochs is for .*, and async does not read it" async epochs=2
+refused "optimizer is for .*, and train does not read it" train optimizer=off
+refused "phase is for .*, and train does not read it" train phase=load
+refused "suffix is for .*, and train does not read it" train suffix=x
+refused "warmup is for shards, and train does not read it" train warmup=1M
+refused "drop is for .*, and async does not read it" async drop=caches
+refused "payload is for shards, and restore does not read it" restore payload=null
+refused "unknown key 'nothing': ckptbench help keys lists every key" train nothing=1
 NUM_SAVE_CALLS=2 && export NUM_SAVE_CALLS
 refused "num_save_calls of the environment is for lightning_multinode, and lightning_async" lightning_async storage=null
 unset NUM_SAVE_CALLS
@@ -114,6 +123,11 @@ yaml 'epochs: "1\n' "conf/bad.yaml:.*: this is not YAML"
 refused "conf/none.yaml: No such file" shards storage=null -cd conf -cn none
 expect_eq "" "$(find multirun -type f 2>/dev/null)" "no result was made"
 check "help keys lists every key" sh -c '"$1" help keys | grep -q "null.slow_rank"' sh "$builddir/ckptbench"
+bench shards --dry-run size=1K,8M storage=null >dry 2>&1
+expect_eq 1 "$(grep -c '^size=1024: the smallest model of model=auto has 41[0-9]* bytes, which are taken$' dry)" \
+	"a size that no model is as small as is told in a line"
+expect_eq "0 0" "$(bench shards --dry-run size=8M storage=null | grep -c smallest) $(
+	bench shards --dry-run size=1K model=gpt-mini storage=null 2>/dev/null | grep -c smallest)" "others are not"
 bench shards --dry-run size=8GiB storage=null >dry 2>&1
 expect_eq 0 $? "--dry-run says what would be done"
 check "--dry-run tells model and size" grep -q 'gpt-large, 25 layers.* 8.6' dry

@@ -180,7 +180,7 @@ START_TEST(another_table_has_its_own_word)
         ck_assert_int_eq(param_tab_set(&tab, &o, "mount.pth", "/x", why, sizeof why), -EINVAL);
         ck_assert_str_eq(why, "unknown key 'mount.pth': did you mean 'mount.path'?");
         ck_assert_int_eq(param_tab_set(&tab, &o, "nothing", "/x", why, sizeof why), -EINVAL);
-        ck_assert_str_eq(why, "unknown key 'nothing': the manual lists every key");
+        ck_assert_str_eq(why, "unknown key 'nothing': ckptbench help keys lists every key");
         param_tab_release(&tab, &o);
         ck_assert_ptr_null(o.path);
 }
