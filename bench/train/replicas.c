@@ -147,6 +147,12 @@ void replicas_release(struct replicas *r)
         *r = (struct replicas){0};
 }
 
+void replicas_weigh(struct replicas *r, bool weighs)
+{
+        for (unsigned i = 0; i < r->n; i++)
+                r->v[i].weighs = weighs;
+}
+
 int replicas_step(struct replicas *r, struct train_step *out)
 {
         int err = all_do(r, step_one);
@@ -160,6 +166,10 @@ int replicas_step(struct replicas *r, struct train_step *out)
                 out->update = fmax(out->update, s->update);
                 out->zero = fmax(out->zero, s->zero);
                 out->total = fmax(out->total, s->total);
+                out->held.forward = fmax(out->held.forward, s->held.forward);
+                out->held.backward = fmax(out->held.backward, s->held.backward);
+                out->held.update = fmax(out->held.update, s->held.update);
+                out->held.zero = fmax(out->held.zero, s->held.zero);
         }
         return err;
 }

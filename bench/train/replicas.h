@@ -43,6 +43,9 @@ uint64_t replicas_copy_bytes(const struct train_setup *s);
 int replicas_init(struct replicas *r, const struct train_setup *s, struct coll *c);
 void replicas_release(struct replicas *r);
 
+/* Whether steps weigh: struct trainer has what that is. */
+void replicas_weigh(struct replicas *r, bool weighs);
+
 /* As trainer_step(), with the seconds of the slowest, and trainer_compare(), of all. */
 int replicas_step(struct replicas *r, struct train_step *out);
 int replicas_compare(struct replicas *r);

@@ -454,6 +454,11 @@ static double lap(const struct trainer *t, enum trace_what what, uint64_t *mark)
         return seconds;
 }
 
+static double weigh(const struct trainer *t)
+{
+        return t->weighs ? (double)t->setup.ops->taken() : 0;
+}
+
 /* Both passes. Where ranks meet in them, one whose own work failed goes through them to the end. */
 static int compute(struct trainer *t, struct train_step *out, float *loss)
 {
@@ -483,10 +488,12 @@ static int compute(struct trainer *t, struct train_step *out, float *loss)
                 next = forward(t, &pass, loss);
         err = err ? err : next;
         out->forward = lap(t, TRACE_FORWARD, &mark);
+        out->held.forward = weigh(t);
         if (!idle && (!err || meets))
                 next = pipe_backward(&t->pipe, &pass);
         err = err ? err : next ? next : t->fsdp.err;
         out->backward = lap(t, TRACE_BACKWARD, &mark);
+        out->held.backward = weigh(t);
         return !err && signal_came() ? -ECANCELED : err;
 }
 
@@ -504,9 +511,11 @@ int trainer_step(struct trainer *t, struct train_step *out)
         if (!err && !out->skipped)
                 err = update(t);
         out->update = lap(t, TRACE_OPTIMIZER, &mark);
+        out->held.update = weigh(t);
         if (!err)
                 err = zero_grads(t);
         out->zero = lap(t, TRACE_ZERO_GRAD, &mark);
+        out->held.zero = weigh(t);
         if (together) /* or the others would wait in the next step for a rank whose device failed */
                 err = coll_agree(t->coll, err);
         out->total = lap(t, TRACE_STEP, &begin);

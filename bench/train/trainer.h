@@ -39,6 +39,10 @@ struct train_setup {
 struct train_step {
         double forward, backward, reduce, update, zero, total, loss;
         bool skipped; /* a gradient was too large for a half: no weight has changed */
+        /* Bytes of memory behind each part, where the trainer weighs; else 0. */
+        struct train_held {
+                double forward, backward, update, zero;
+        } held;
 };
 
 /* What this rank has of a stage: runs of n elements, of which the last two are AdamW's. */
@@ -64,6 +68,7 @@ struct trainer {
         float *loss;                   /* of each micro-batch */
         struct loss_scale scale;       /* with halves */
         uint64_t step;                 /* done so far, with those that were skipped */
+        bool weighs;                   /* steps say what memory is taken behind each part */
 };
 
 /* What this rank has of a tensor: elements [first, first + n), and where those of the weights and

@@ -15,6 +15,7 @@
 #include "bench/core/cpu.h"
 #include "bench/core/dev.h"
 #include "bench/core/job_log.h"
+#include "bench/core/progress.h"
 #include "bench/core/run.h"
 #include "bench/data/preflight.h"
 #include "bench/format/format.h"
@@ -44,6 +45,8 @@ struct train_job {
         struct trace trace; /* with profile */
         uint64_t resumed;   /* steps that were done before */
         double oldest;      /* seconds, of rank 0 */
+        double build;       /* seconds until the model was there */
+        double built;       /* bytes of memory that were taken then */
 };
 
 /* How many saves a job makes. */
@@ -179,7 +182,10 @@ static int begin(struct train_job *j)
                         return err;
                 j->coll = &j->nccl;
         }
+        uint64_t mark = clock_ns();
         err = replicas_init(&j->replicas, &j->setup, j->coll);
+        j->build = clock_lap(&mark);
+        j->built = (double)j->setup.ops->taken();
         return run_agree(j->run, err, err == -ENOMEM ? why : strerror(-err));
 }
 
@@ -219,15 +225,30 @@ static void say_loss(const struct train_job *j, bool first)
                           step);
 }
 
-static void log_step(const struct train_job *j, const struct train_step *s)
+/* Whether a step is printed, too: of many each so many'th alone, so that lines end somewhere. */
+static bool says_step(const struct train_job *j)
+{
+        enum { LINES = 200 };
+        const uint64_t done = j->replicas.v->step - j->resumed;
+        const uint64_t all = j->k->warmup_steps + j->k->steps;
+
+        return j->k->progress && !j->run->coll->rank && done % ((all + LINES - 1) / LINES) == 0;
+}
+
+static void log_step(const struct train_job *j, const struct train_step *s, bool says)
 {
         const struct trainer *t = j->replicas.v;
         const unsigned long long step = t->step;
+        char text[256];
 
-        job_log(JOB_LOG_INFO,
+        snprintf(
+                text, sizeof text,
                 "step %llu: loss %.6g, %.4f s (forward %.4f, backward %.4f, reduce %.4f, optimizer "
-                "%.4f)",
-                step, s->loss, s->total, s->forward, s->backward, s->reduce, s->update);
+                "%.4f, zero_grad %.4f)",
+                step, s->loss, s->total, s->forward, s->backward, s->reduce, s->update, s->zero);
+        job_log(JOB_LOG_INFO, "%s", text);
+        if (says)
+                progress_line(text);
         if (s->skipped)
                 job_log(JOB_LOG_INFO,
                         "step %llu: a gradient was too large for a half: no weight has changed, "
@@ -248,7 +269,7 @@ static int do_steps(struct train_job *j, struct train_step *v, size_t n, bool sa
                         run_error(j->run, "step %llu: %s",
                                   (unsigned long long)j->replicas.v->step + 1, strerror(-err));
                 if (!err)
-                        log_step(j, &v[i]);
+                        log_step(j, &v[i], says_step(j));
                 /* a sum has no lower bound: lowering it ends nowhere */
                 if (!err && j->setup.entropy && !isfinite(v[i].loss)) {
                         err = -ERANGE;
@@ -268,7 +289,9 @@ static int train(struct train_job *j)
         struct coll *c = j->run->coll;
         const struct keys *k = j->k;
 
+        replicas_weigh(&j->replicas, true);
         int err = do_steps(j, j->warmup, k->warmup_steps, false);
+        replicas_weigh(&j->replicas, false);
         if (!err)
                 err = c->ops->barrier(c);
         trace_begin(&j->trace);
@@ -330,6 +353,28 @@ static int write_delay(const struct run *r, const struct train_facts *f)
         return err;
 }
 
+/* What is one rank's so far becomes that of the one that has most. */
+static int of_all(const struct train_job *j, struct train_facts *f)
+{
+        for (size_t i = 0; i < f->nwarmup; i++) {
+                const struct train_held *h = &j->warmup[i].held;
+                f->held.forward = fmax(f->held.forward, h->forward);
+                f->held.backward = fmax(f->held.backward, h->backward);
+                f->held.update = fmax(f->held.update, h->update);
+                f->held.zero = fmax(f->held.zero, h->zero);
+        }
+        double *const of[] = {&f->peak,          &f->device_peak, &f->staged,
+                              &f->build,         &f->built,       &f->held.forward,
+                              &f->held.backward, &f->held.update, &f->held.zero};
+        double v[sizeof of / sizeof of[0]];
+        for (size_t i = 0; i < sizeof of / sizeof of[0]; i++)
+                v[i] = *of[i];
+        int err = j->run->coll->ops->max(j->run->coll, v, sizeof of / sizeof of[0]);
+        for (size_t i = 0; i < sizeof of / sizeof of[0]; i++)
+                *of[i] = v[i];
+        return err;
+}
+
 static int report(struct train_job *j, struct json *job)
 {
         struct coll *c = j->run->coll;
@@ -353,14 +398,12 @@ static int report(struct train_job *j, struct json *job)
                                 .busy = j->busy,
                                 .suffix = j->saves.dir,
                                 .loss_scale = j->replicas.v->scale.factor,
+                                .build = j->build,
+                                .built = j->built,
                                 .peak = peak_bytes(),
                                 .device_peak = (double)j->setup.ops->peak()};
 
-        int err = c->ops->max(c, &f.peak, 1);
-        if (!err)
-                err = c->ops->max(c, &f.device_peak, 1);
-        if (!err)
-                err = c->ops->max(c, &f.staged, 1);
+        int err = of_all(j, &f);
         if (!err && job)
                 err = train_json(&f, job);
         if (!err && job)

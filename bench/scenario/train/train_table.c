@@ -30,6 +30,21 @@ static const struct {
         {"zero_s", "zero_grad", offsetof(struct train_step, zero)},
 };
 
+/* What memory is taken behind, as the suite names it. */
+enum { HELD = 4 };
+static const struct {
+        const char *name;
+        size_t at;
+} held_parts[HELD] = {{"forward", offsetof(struct train_held, forward)},
+                      {"backward", offsetof(struct train_held, backward)},
+                      {"optimizer", offsetof(struct train_held, update)},
+                      {"zero_grad", offsetof(struct train_held, zero)}};
+
+static const double *held_part(const struct train_held *h, size_t part)
+{
+        return (const double *)((const char *)h + held_parts[part].at);
+}
+
 static void add_setup(const struct train_facts *f, struct json *job)
 {
         const struct train_setup *s = f->setup;
@@ -192,6 +207,11 @@ int train_json(const struct train_facts *f, struct json *job)
                 stats_ratio(network_flop(&s->model, s->batch) / 1e12 / s->devices, delay.mean));
         json_add_number(m, "peak_memory_bytes", f->peak);
         json_add_number(m, "peak_device_bytes", f->device_peak);
+        json_add_number(m, "build_s", f->build);
+        struct json *held = json_add_object(m, "memory_bytes");
+        json_add_number(held, "model", f->built);
+        for (size_t p = 0; p < HELD && f->nwarmup; p++)
+                json_add_number(held, held_parts[p].name, *held_part(&f->held, p));
         if (s->half) {
                 json_add_number(m, "skipped_steps",
                                 (double)(count_skipped(f->warmup, f->nwarmup) +
@@ -284,6 +304,26 @@ static void print_scale(const struct json *jobs, size_t j, FILE *to)
                 json_count(json_get(metrics_of(job), "losses")), figure(job, "loss_scale"));
 }
 
+/* What building the model took, and the memory behind each part of the warm-up. */
+static void print_memory(const struct json *jobs, size_t j, FILE *to)
+{
+        const struct json *held = json_get(metrics_of(json_at(jobs, j)), "memory_bytes");
+        char label[160];
+
+        if (!held)
+                return;
+        shards_label(jobs, j, label, sizeof label);
+        fprintf(to, "%s: the model was built in %.3f s; GB of memory then %.3f", label,
+                figure(json_at(jobs, j), "build_s"), json_number(json_get(held, "model"), 0) / 1e9);
+        for (size_t p = 0; p < HELD; p++) {
+                const struct json *part = json_get(held, held_parts[p].name);
+                if (part)
+                        fprintf(to, "%s %s %.3f", p ? "," : ", in the warm-up behind",
+                                held_parts[p].name, json_number(part, 0) / 1e9);
+        }
+        fputc('\n', to);
+}
+
 void train_table(const struct json *run, FILE *to)
 {
         const struct json *jobs = json_get(run, "job_results");
@@ -311,8 +351,10 @@ void train_table(const struct json *run, FILE *to)
                         figure(job, "tflops"), loss_at(job, false), loss_at(job, true),
                         peak_of(job) / 1e9);
         }
-        for (size_t j = 0; j < json_count(jobs); j++)
+        for (size_t j = 0; j < json_count(jobs); j++) {
+                print_memory(jobs, j, to);
                 print_scale(jobs, j, to);
+        }
         for (size_t j = 0; j < json_count(jobs); j++)
                 print_saves(jobs, j, to);
 }

@@ -18,9 +18,12 @@ struct train_facts {
         const char *math;                       /* what multiplies matrices, in words */
         const struct train_step *warmup, *step; /* seconds are those of the slowest rank */
         size_t nwarmup, nsteps;
-        uint64_t first;      /* number of the first timed step */
-        const double *delay; /* of each rank: seconds of all timed steps over their number */
-        double peak;         /* bytes of memory of the largest rank, and of its device's; 0: none */
+        uint64_t first;         /* number of the first timed step */
+        const double *delay;    /* of each rank: seconds of all timed steps over their number */
+        double build;           /* seconds until the slowest rank had its model */
+        double built;           /* bytes of memory that were taken then, in the largest rank */
+        struct train_held held; /* the most behind each part of a step of the warm-up */
+        double peak; /* bytes of memory of the largest rank, and of its device's; 0: none */
         double device_peak;
         const struct train_saved *save;
         size_t nsaves;

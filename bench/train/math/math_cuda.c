@@ -197,17 +197,33 @@ static int cuda_open(unsigned devices, unsigned threads, char *why, size_t nwhy)
         return err;
 }
 
-static uint64_t cuda_peak(void)
+/* Of the GPU that has most, and that had. */
+static void most_taken(uint64_t *now, uint64_t *peak)
 {
-        uint64_t peak = 0;
-
+        *now = *peak = 0;
         for (unsigned i = 0; i < ngpus; i++) {
                 struct gpu *g = &gpus[i];
                 mutex_lock(&g->mtx);
-                peak = g->peak > peak ? g->peak : peak;
+                *now = g->taken > *now ? g->taken : *now;
+                *peak = g->peak > *peak ? g->peak : *peak;
                 mutex_unlock(&g->mtx);
         }
+}
+
+static uint64_t cuda_peak(void)
+{
+        uint64_t now, peak;
+
+        most_taken(&now, &peak);
         return peak;
+}
+
+static uint64_t cuda_taken(void)
+{
+        uint64_t now, peak;
+
+        most_taken(&now, &peak);
+        return now;
 }
 
 static int take_locked(struct gpu *g, size_t n, void **out) REQUIRES(&g->mtx)
@@ -666,6 +682,7 @@ const struct math_ops math_cuda = {
         .use = cuda_use,
         .version = cublas_version,
         .peak = cuda_peak,
+        .taken = cuda_taken,
         .alloc = cuda_alloc,
         .release = cuda_release,
         .put = cuda_put,

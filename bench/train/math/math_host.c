@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench/train/math/blas.h"
 #include "bench/train/math/math_ops.h"
@@ -97,6 +99,18 @@ static int host_copy_apart(void *to, const void *from, size_t n, void *behind, v
 static uint64_t host_peak(void)
 {
         return 0;
+}
+
+static uint64_t host_taken(void)
+{
+        unsigned long long all, here = 0;
+        FILE *f = fopen("/proc/self/statm", "re");
+
+        if (f && fscanf(f, "%llu %llu", &all, &here) != 2)
+                here = 0;
+        if (f)
+                fclose(f);
+        return here * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 static void host_zero(float *x, size_t n)
@@ -397,6 +411,7 @@ const struct math_ops math_host = {
         .use = host_use,
         .version = blas_version,
         .peak = host_peak,
+        .taken = host_taken,
         .alloc = host_alloc,
         .release = free,
         .put = host_move,

@@ -102,6 +102,8 @@ struct math_ops { /* no slot is NULL */
         /* The most bytes of one device's memory that were taken since open(); 0: it is the host's.
          */
         uint64_t (*peak)(void);
+        /* Bytes that are taken now: of the device that has most, or of this process. */
+        uint64_t (*taken)(void);
         /* n bytes, zeros, on 64 bytes. 0 or -ENOMEM. release(NULL) is fine. */
         int (*alloc)(size_t n, void **out);
         void (*release)(void *p);
