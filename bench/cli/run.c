@@ -84,6 +84,8 @@ static int job_keys(const struct run *r, const struct sweep *s, size_t i, struct
                     size_t nwhy)
 {
         int err = sweep_job(s, i, k, why, nwhy);
+        if (!err && k->device == DEVICE_CPU)
+                k->device = DEVICE_HOST; /* by another name */
         if (err || !r->scenario->resolve_keys)
                 return err;
         err = r->scenario->resolve_keys(k, why, nwhy);

@@ -74,14 +74,14 @@ static int take_places(struct fsdp *f, size_t room)
         return 0;
 }
 
-int fsdp_init(struct fsdp *f, struct network *g, unsigned device, struct coll *c,
-              struct coll_queue *q, enum fsdp_prefetch prefetch)
+int fsdp_init(struct fsdp *f, struct network *g, const struct math_ops *home, unsigned device,
+              struct coll *c, struct coll_queue *q, enum fsdp_prefetch prefetch)
 {
-        const struct math_ops *ops = g->ops;
         size_t room = 0, whole = 0;
         int err = 0;
 
         *f = (struct fsdp){.net = g,
+                           .home = home,
                            .coll = c,
                            .device = device,
                            .there = c->ops->gather_device != NULL,
@@ -102,7 +102,10 @@ int fsdp_init(struct fsdp *f, struct network *g, unsigned device, struct coll *c
         }
         float **const runs[] = {&f->params, &f->grads, &f->weights, &f->sums};
         for (size_t i = 0; i < 4 && !err; i++)
-                err = ops->alloc((i < 2 ? f->n : whole) * sizeof(float), (void **)runs[i]);
+                err = (i < 2 ? home : g->ops)
+                              ->alloc((i < 2 ? f->n : whole) * sizeof(float), (void **)runs[i]);
+        if (!err && f->there && home != g->ops)
+                err = g->ops->alloc(room * sizeof(float), (void **)&f->passing);
         return err ? err : take_places(f, room);
 }
 
@@ -110,8 +113,9 @@ void fsdp_release(struct fsdp *f)
 {
         if (!f->net)
                 return;
-        f->net->ops->release(f->params);
-        f->net->ops->release(f->grads);
+        f->home->release(f->params);
+        f->home->release(f->grads);
+        f->net->ops->release(f->passing);
         f->net->ops->release(f->weights);
         f->net->ops->release(f->sums);
         for (size_t i = 0; i < 3; i++) {
@@ -167,8 +171,19 @@ static int gather_on_host(struct fsdp_work *g, const float *mine, size_t n)
         const size_t bytes = n * sizeof *mine;
 
         if (!g->own)
-                g->own = g->of->net->ops->get_behind(g->place->mine, mine, bytes, NULL);
+                g->own = g->of->home->get_behind(g->place->mine, mine, bytes, NULL);
         return c->ops->gather(c, g->place->mine, bytes, g->place->all);
+}
+
+/* A rank whose part cannot come goes on with what is there: *own is told. */
+static int gather_there(struct fsdp_work *g, const float *mine, size_t n)
+{
+        struct fsdp *f = g->of;
+
+        if (f->passing && !g->own)
+                g->own = f->net->ops->put_beside(f->passing, mine, n * sizeof *mine);
+        return f->coll->ops->gather_device(f->coll, f->passing ? f->passing : mine, n,
+                                           g->place->all, &g->own);
 }
 
 /* What a step changes stands still while its passes go on: no copy of it waits for them. */
@@ -176,7 +191,6 @@ static int gather_unit(struct coll_work *w)
 {
         struct fsdp_work *g = (struct fsdp_work *)w;
         const struct math_ops *ops = g->of->net->ops;
-        struct coll *c = g->of->coll;
         const struct network_unit u = network_unit(g->of->net, g->unit);
         const size_t n = unit_room(g->of, &u);
         const float *mine = g->of->params + g->of->at[u.first];
@@ -184,8 +198,7 @@ static int gather_unit(struct coll_work *w)
 
         ops->use(g->of->device); /* the queue's thread may be new to it */
         g->own = ops->reach(g->place->mark);
-        int err = g->of->there ? c->ops->gather_device(c, mine, n, g->place->all, &g->own)
-                               : gather_on_host(g, mine, n);
+        int err = g->of->there ? gather_there(g, mine, n) : gather_on_host(g, mine, n);
         trace_add(g->of->trace, TRACE_GATHER, trace_collectives(g->of->device), begin, clock_ns(),
                   g->unit);
         return err;
@@ -197,7 +210,18 @@ static int scatter_on_host(struct fsdp_work *s, float *mine, size_t n)
         int err = c->ops->sum_scatter(c, s->place->all, s->place->mine, n);
 
         if (!err && !s->own)
-                s->own = s->of->net->ops->put_beside(mine, s->place->mine, n * sizeof *mine);
+                s->own = s->of->home->put_beside(mine, s->place->mine, n * sizeof *mine);
+        return err;
+}
+
+static int scatter_there(struct fsdp_work *s, float *mine, size_t n)
+{
+        struct fsdp *f = s->of;
+        int err = f->coll->ops->scatter_device(
+                f->coll, s->place->all, f->passing ? f->passing : mine, n, s->place->mark, &s->own);
+
+        if (!err && f->passing && !s->own)
+                s->own = f->net->ops->get_behind(mine, f->passing, n * sizeof *mine, NULL);
         return err;
 }
 
@@ -205,7 +229,6 @@ static int scatter_unit(struct coll_work *w)
 {
         struct fsdp_work *s = (struct fsdp_work *)w;
         const struct math_ops *ops = s->of->net->ops;
-        struct coll *c = s->of->coll;
         const struct network_unit u = network_unit(s->of->net, s->unit);
         const size_t n = unit_room(s->of, &u);
         float *mine = s->of->grads + s->of->at[u.first];
@@ -213,9 +236,7 @@ static int scatter_unit(struct coll_work *w)
 
         ops->use(s->of->device);
         s->own = s->of->there ? 0 : ops->reach(s->place->mark);
-        int err = s->of->there ? c->ops->scatter_device(c, s->place->all, mine, n, s->place->mark,
-                                                        &s->own)
-                               : scatter_on_host(s, mine, n);
+        int err = s->of->there ? scatter_there(s, mine, n) : scatter_on_host(s, mine, n);
         trace_add(s->of->trace, TRACE_SCATTER, trace_collectives(s->of->device), begin, clock_ns(),
                   s->unit);
         return err;
@@ -304,16 +325,33 @@ void fsdp_after(void *arg, size_t unit, bool backward)
                 finish(f, &f->scatter);
 }
 
+/* Elements that a run has more than its share: all ranks have room for all of the positions. */
+static double run_excess(const struct model *m, unsigned ranks)
+{
+        return (double)m->hidden * m->block * (ranks - 1);
+}
+
+static double run_elements(const struct model *m, unsigned ranks, unsigned runs)
+{
+        return ((double)model_params(m) + run_excess(m, ranks)) / ranks * runs;
+}
+
+uint64_t fsdp_run_bytes(const struct model *m, unsigned ranks, unsigned runs)
+{
+        const double bytes = run_elements(m, ranks, runs) * sizeof(float);
+        return (uint64_t)(bytes < NETWORK_BYTES_MAX ? bytes : NETWORK_BYTES_MAX);
+}
+
 uint64_t fsdp_bytes(const struct model *m, unsigned ranks, unsigned runs,
                     enum fsdp_prefetch prefetch)
 {
         const double h = m->hidden, block = 12 * h * h + 13 * h;
         const double position = h * m->block, token = h * (double)m->vocab; /* the embedding */
-        const double more = position * (ranks - 1); /* all ranks have room for all of it */
+        const double more = run_excess(m, ranks);
         const double whole = fmax(block, token + position);
         const double all = fmax(block, token + position + more);
-        double bytes = ((double)model_params(m) + more) / ranks * runs; /* params and so on */
-        bytes += 2 * whole;                                             /* weights and sums */
+        double bytes = run_elements(m, ranks, runs); /* params and so on */
+        bytes += 2 * whole;                          /* weights and sums */
         /* what ranks send each other */
         bytes += all * (1 + 1.0 / ranks) * (prefetch == FSDP_NOOP ? 1 : 3);
         if (ranks > 1)

@@ -17,6 +17,8 @@ enum fsdp_prefetch { FSDP_NOOP, FSDP_PREHOOK, FSDP_POSTHOOK };
 
 struct fsdp {
         struct network *net;
+        const struct math_ops
+                *home; /* whose memory the runs are in: the network's, or the host's */
         struct coll *coll;
         unsigned device;          /* of all that it has there */
         struct coll_queue *queue; /* borrowed */
@@ -33,7 +35,8 @@ struct fsdp {
                 int own; /* the error of this rank's device in it */
                 struct fsdp_place *place;
         } gather[2], scatter;
-        bool there; /* ranks send each other what is in the device's memory, else the host's */
+        float *passing; /* of the device: a rank's part between its run and the others; or NULL */
+        bool there;     /* ranks send each other what is in the device's memory, else the host's */
         /* What they send; without prefetch all use the first. */
         struct fsdp_place {
                 float *mine; /* NULL: none is needed */
@@ -50,10 +53,10 @@ struct fsdp_part {
         size_t first, n, off;
 };
 
-/* For a model without memory for weights. 0 or -ENOMEM; release it whatever that was, before the
- * model. */
-int fsdp_init(struct fsdp *f, struct network *g, unsigned device, struct coll *c,
-              struct coll_queue *q, enum fsdp_prefetch prefetch);
+/* For a model without memory for weights, with runs in memory of `home`. 0 or -ENOMEM; release it
+ * whatever that was, before the model. */
+int fsdp_init(struct fsdp *f, struct network *g, const struct math_ops *home, unsigned device,
+              struct coll *c, struct coll_queue *q, enum fsdp_prefetch prefetch);
 void fsdp_release(struct fsdp *f);
 
 struct fsdp_part fsdp_part(const struct fsdp *f, size_t tensor);
@@ -66,5 +69,7 @@ void fsdp_after(void *arg, size_t unit, bool backward);
 /* Bytes that a rank needs but for activations, with so many runs. */
 uint64_t fsdp_bytes(const struct model *m, unsigned ranks, unsigned runs,
                     enum fsdp_prefetch prefetch);
+/* Those of them that the runs take. */
+uint64_t fsdp_run_bytes(const struct model *m, unsigned ranks, unsigned runs);
 
 #endif

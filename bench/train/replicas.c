@@ -41,10 +41,12 @@ uint64_t replicas_pass_bytes(const struct train_setup *s)
         return replicas_count(s) * trainer_pass_bytes(&one);
 }
 
-uint64_t replicas_copy_bytes(const struct train_setup *s)
+uint64_t replicas_host_bytes(const struct train_setup *s, unsigned ranks)
 {
+        const unsigned n = replicas_count(s);
         const struct train_setup one = setup_of(s, 0);
-        return replicas_count(s) * trainer_copy_bytes(&one);
+
+        return n * trainer_host_bytes(&one, ranks * n);
 }
 
 static void *replica_thread(void *arg)

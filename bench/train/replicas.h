@@ -36,7 +36,7 @@ unsigned replicas_count(const struct train_setup *s);
 /* As those of a trainer, of all of a rank's. */
 uint64_t replicas_bytes(const struct train_setup *s, unsigned ranks);
 uint64_t replicas_pass_bytes(const struct train_setup *s);
-uint64_t replicas_copy_bytes(const struct train_setup *s);
+uint64_t replicas_host_bytes(const struct train_setup *s, unsigned ranks);
 
 /* Of s->devices and the rank's samples, which they divide. 0 or a negative errno; release it
  * whatever that was. A zeroed one is fine. */

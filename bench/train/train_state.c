@@ -136,7 +136,7 @@ int train_state_list(struct shard *out, const struct trainer *v, unsigned n,
 int train_state_get(void *arg, void *to, const void *from, size_t n)
 {
         const struct trainer *t = arg;
-        return t->setup.ops->get(to, from, n);
+        return trainer_home(t)->get(to, from, n);
 }
 
 int train_state_init(struct train_state *s, const struct trainer *t)
@@ -196,8 +196,8 @@ int train_state_put(const struct train_state *s, struct trainer *t)
         for (size_t i = 0; i < s->trained.n && !err; i++) {
                 const struct shard_piece *p = &s->trained.v[i];
                 if (p->held)
-                        err = t->setup.ops->put((void *)(uintptr_t)p->held,
-                                                (const char *)s->host + p->off, p->len);
+                        err = trainer_home(t)->put((void *)(uintptr_t)p->held,
+                                                   (const char *)s->host + p->off, p->len);
         }
         return err;
 }

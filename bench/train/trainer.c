@@ -44,15 +44,22 @@ uint64_t trainer_pass_bytes(const struct train_setup *s)
         return pipe_bytes(&s->model, &shape);
 }
 
-uint64_t trainer_copy_bytes(const struct train_setup *s)
+/* How many runs it has. */
+static unsigned runs_of(const struct train_setup *s)
+{
+        return s->adamw ? 4 : 2;
+}
+
+uint64_t trainer_host_bytes(const struct train_setup *s, unsigned ranks)
 {
         const struct pipe_shape shape = shape_of(s);
+        const uint64_t runs = s->offloaded ? fsdp_run_bytes(&s->model, ranks, runs_of(s)) : 0;
         size_t first;
 
-        return s->stash == NETWORK_STASH_COPY
-                       ? network_bytes_copies(&s->model, pipe_samples(&shape, 0, &first), 0,
-                                              network_units(&s->model))
-                       : 0;
+        return runs + (s->stash == NETWORK_STASH_COPY
+                               ? network_bytes_copies(&s->model, pipe_samples(&shape, 0, &first), 0,
+                                                      network_units(&s->model))
+                               : 0);
 }
 
 uint64_t trainer_bytes(const struct train_setup *s, unsigned ranks)
@@ -60,7 +67,7 @@ uint64_t trainer_bytes(const struct train_setup *s, unsigned ranks)
         const uint64_t state = network_bytes_state(&s->model), passes = trainer_pass_bytes(s);
 
         if (s->sharded)
-                return fsdp_bytes(&s->model, ranks, s->adamw ? 4 : 2, s->prefetch) + passes;
+                return fsdp_bytes(&s->model, ranks, runs_of(s), s->prefetch) + passes;
         const bool sees = s->model.family == MODEL_CLASSIFIER;
         const uint64_t images = sees ? s->batch * IMAGE_ELEMENTS * sizeof(float) : 0;
         return state * (s->adamw ? 2 : 1) + passes + images + (ranks > 1 ? REDUCER_BUCKET : 0);
@@ -75,6 +82,11 @@ static bool averages(const struct trainer *t)
 const struct network *trainer_model(const struct trainer *t)
 {
         return &t->pipe.stage[0].net;
+}
+
+const struct math_ops *trainer_home(const struct trainer *t)
+{
+        return t->setup.offloaded ? &math_host : t->setup.ops;
 }
 
 /* This thread turns to the device of a stage. */
@@ -99,7 +111,7 @@ static int wait_for_all(const struct trainer *t)
 /* The runs of a stage, whose weights and gradients stand already. */
 static int take_runs(struct trainer *t, unsigned stage)
 {
-        const struct math_ops *ops = t->setup.ops;
+        const struct math_ops *ops = trainer_home(t);
         const struct network *g = &t->pipe.stage[stage].net;
         const struct network_unit own = network_own(g);
         struct trainer_runs *r = &t->runs[stage];
@@ -184,13 +196,14 @@ struct trainer_part trainer_part(const struct trainer *t, size_t tensor)
 /* The first weights. */
 static int draw(struct trainer *t)
 {
-        const struct network *g = trainer_model(t);
+        struct network g = *trainer_model(t);
         int err = 0;
 
-        for (size_t i = 0; i < g->ntensors && !err; i++) {
+        g.ops = trainer_home(t);
+        for (size_t i = 0; i < g.ntensors && !err; i++) {
                 const struct trainer_part p = trainer_part(t, i);
                 turn_to(t, stage_of(t, i));
-                err = network_draw(g, t->setup.seed, i, p.first, p.n, p.weight);
+                err = network_draw(&g, t->setup.seed, i, p.first, p.n, p.weight);
         }
         const int waited = wait_for_all(t);
         return err ? err : waited;
@@ -216,8 +229,8 @@ int trainer_init(struct trainer *t, const struct train_setup *s, struct coll *c)
                 err = coll_queue_init(&t->queue, c,
                                       s->sharded ? s->prefetch != FSDP_NOOP : !s->apart);
         if (!err && s->sharded)
-                err = fsdp_init(&t->fsdp, &t->pipe.stage[0].net, s->device, c, &t->queue,
-                                s->prefetch);
+                err = fsdp_init(&t->fsdp, &t->pipe.stage[0].net, trainer_home(t), s->device, c,
+                                &t->queue, s->prefetch);
         if (!err && averages(t))
                 err = reducer_init(&t->reducer, &t->pipe, c, &t->queue);
         t->fsdp.trace = t->reducer.trace = s->trace;
@@ -231,12 +244,12 @@ int trainer_init(struct trainer *t, const struct train_setup *s, struct coll *c)
 
 void trainer_release(struct trainer *t)
 {
-        const struct math_ops *ops = t->setup.ops;
+        const struct math_ops *ops = t->setup.ops, *home = trainer_home(t);
 
         for (unsigned i = 0; t->runs && i < t->pipe.shape.stages; i++) {
-                ops->release(t->runs[i].overflow);
-                ops->release(t->runs[i].m);
-                ops->release(t->runs[i].v);
+                home->release(t->runs[i].overflow);
+                home->release(t->runs[i].m);
+                home->release(t->runs[i].v);
         }
         if (ops) {
                 ops->release(t->tokens);
@@ -346,7 +359,7 @@ static int forward(struct trainer *t, const struct pipe_pass *pass, float *loss)
 /* *any is not 0 if a gradient of this rank, summed, is infinite or no number. */
 static int find_overflow(const struct trainer *t, float *any)
 {
-        const struct math_ops *ops = t->setup.ops;
+        const struct math_ops *ops = trainer_home(t);
         int err = 0;
 
         for (unsigned i = t->pipe.shape.stages; i-- > 0 && !err;) {
@@ -416,7 +429,7 @@ int trainer_compare(struct trainer *t)
 
 static int update(struct trainer *t)
 {
-        const struct math_ops *ops = t->setup.ops;
+        const struct math_ops *ops = trainer_home(t);
         const struct adam a = {.lr = t->setup.lr,
                                .beta1 = 0.9,
                                .beta2 = 0.999,
@@ -439,7 +452,7 @@ static int zero_grads(struct trainer *t)
 {
         for (unsigned i = 0; i < t->pipe.shape.stages; i++) {
                 turn_to(t, i);
-                t->setup.ops->zero(t->runs[i].grads, t->runs[i].n);
+                trainer_home(t)->zero(t->runs[i].grads, t->runs[i].n);
         }
         return wait_for_all(t);
 }

@@ -24,6 +24,7 @@ struct train_setup {
         float dropout;
         bool sharded;                /* FSDP; else each rank has the whole model */
         enum fsdp_prefetch prefetch; /* of FSDP */
+        bool offloaded;              /* FSDP's runs lie in the host's memory, which updates them */
         bool apart;       /* else gradients are averaged while the backward pass goes on */
         bool adamw;       /* else SGD without momentum */
         bool undecayed;   /* with adamw: no weight decays, which is Adam */
@@ -98,6 +99,8 @@ int trainer_compare(struct trainer *t);
 /* For the tensors of the whole model: it is the first stage's. */
 const struct network *trainer_model(const struct trainer *t);
 struct trainer_part trainer_part(const struct trainer *t, size_t tensor);
+/* Whose memory that is in. */
+const struct math_ops *trainer_home(const struct trainer *t);
 
 /* "ddp", "fsdp" or "pdp"; and what blocks keep: "noop", "checkpoint" or "offload". */
 const char *trainer_mode(const struct train_setup *s);
@@ -105,7 +108,7 @@ const char *trainer_activation(const struct train_setup *s);
 /* Bytes that a rank needs, and those of them that its passes take. */
 uint64_t trainer_bytes(const struct train_setup *s, unsigned ranks);
 uint64_t trainer_pass_bytes(const struct train_setup *s);
-/* Those of the passes' that lie in the host's memory whatever the device. */
-uint64_t trainer_copy_bytes(const struct train_setup *s);
+/* Those of them that lie in the host's memory whatever the device. */
+uint64_t trainer_host_bytes(const struct train_setup *s, unsigned ranks);
 
 #endif

@@ -12,7 +12,7 @@ if ! bench_has HAVE_OPENBLAS; then
 		"a build without OpenBLAS says in one line what is missing"
 	exit 0
 fi
-plan 40
+plan 48
 
 small="model=gpt-mini model.layers=2 model.vocab=256 model.block=32"
 train() { bench train progress=0 "$@"; }
@@ -74,6 +74,16 @@ else
 fi
 
 bench train --model GPTSmall --vocab_size 3072 --block_size=128 --batch_size 10 --dry-run >dry
+check "the build of the model and the memory behind each part of the warm-up are in the results" jq -e \
+	'.job_results[0].metrics | .build_s > 0 and (.memory_bytes | keys == ["backward", "forward", "model", "optimizer", "zero_grad"]
+	and all(.[]; . > 1e6))' first/*/*/run_results.json
+bench train $small steps=3 warmup_steps=2 batch_size=4 progress=1h out=lines >lines.out
+expect_eq "1 2 3 4 5" "$(sed -n 's/^step \([0-9]\): loss [0-9.]*, [0-9.]* s (forward .*, zero_grad [0-9.]*)$/\1/p' lines.out | paste -sd ' ')" \
+	"each step has a line"
+check "the table has that memory" grep -q '^disk: the model was built in [0-9.]* s; GB of memory then [0-9.]*, in the warm-up behind forward [0-9.]*, backward [0-9.]*, optimizer [0-9.]*, zero_grad [0-9.]*$' lines.out
+check "of many steps some have a line" sh -c '"$@" >many.out && [ "$(grep -c "^step " many.out)" -eq 155 ]' sh \
+	"$builddir/ckptbench" train model=gpt-mini model.layers=1 model.hidden=8 model.vocab=8 model.block=2 batch_size=1 steps=310 \
+	warmup_steps=0 out=many
 check "the suite's words are understood, and a dry run says what a step is" \
 	grep -q "would train gpt-small, 89872896 parameters, for 8 steps on 1 rank: 6.885e+11 operations a step and rank (9.12e+11 as the suite" dry
 bench train model=GPT1T --dry-run >dry 2>err
@@ -96,6 +106,10 @@ bench train model=gpt-small activation=offload --dry-run >dry
 bench train model=gpt-small --dry-run >dry.noop
 check "a dry run counts the copies of activations, in memory of the same machine" jq -en --argjson a "$(part dry passes)" \
 	--argjson b "$(part dry.noop passes)" '$a > $b and $a < 1.2 * $b'
+for optimizer in sgd adamw; do
+	bench train size=1G optimizer.name=$optimizer --dry-run 2>&1 | sed -n "s/.*, \([0-9]*\) parameters.*/$optimizer \1/p"
+done | awk '{ print $1, int($2 * ($1 == "sgd" ? 4 : 12) / 2^30 * 10 + .5) }' >sized
+expect_eq "sgd 10,adamw 10" "$(paste -sd , sized)" "a size is that of a save, with the moments that there are"
 truncate -s 300M large
 bench train model=gpt-mini data=large --dry-run >dry
 expect_eq 0.315 "$(part dry text)" "a dry run counts the text, which each rank holds"
@@ -112,15 +126,18 @@ train $small steps=3 warmup_steps=2 batch_size=4 --dtype=fp16 out=halves >halves
 check "losses with products of halves are near those in fp32, and others" jq -en --argjson a "$(losses first)" --argjson b \
 	"$(losses halves)" '$a != $b and all(range(5); ($a[.] - $b[.] | fabs) < 1e-3 * $a[.])'
 check "the text of products of halves has its name" ls halves/*/*/0/delay/ddp_gpt-mini_ws1_bs4_vs256_blk32_noop_fp16.txt
+check "the host's memory may be called cpu" train $small steps=1 warmup_steps=0 device=cpu out=cpu
+expect_eq host "$(jq -r '.job_results[0].config.device' cpu/*/*/run_results.json)" "the results call it host"
 refused "device=emulated: train works on a GPU or on the host" device=emulated
 refused "prefetch=prehook: give train.mode=fsdp" --prefetch prehook
-refused "--cpu_offload: .*give train.mode=fsdp" --cpu_offload
+refused "cpu_offload=on: give train.mode=fsdp, which alone has it" --cpu_offload
 refused "--version fairscale: train has the modes of PyTorch alone" --version=fairscale
 check "flags of the suite that ask for what there is are accepted" bench train $small --dtype fp32 --prefetch=noop --version pytorch \
 	--dry-run
 refused "give a number from 0 to below 1e+06" lr=fast
 refused "give a number from 0 to below 1e+06" lr=nan
 refused "give a number from 0 to below 1" dropout=1
+refused "give a number from 0 to below 1" dropout=0.99999999
 refused "more than 2147483647 tokens of a rank: give less of one" batch_size=1000000 model.block=4096
 refused "train knows the GPTs" model=L7b
 refused "four times its hidden size: leave it out" model.ffn=7

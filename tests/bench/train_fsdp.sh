@@ -7,7 +7,7 @@
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
 bench_mpi true || skip_all "$bench_no_mpi"
-plan 18
+plan 19
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -38,6 +38,9 @@ for prefetch in noop prehook posthook; do
 	[ $prefetch = noop ] || expect_eq "$(losses noop)" "$(losses $prefetch)" \
 		"units that are gathered early ($prefetch) have to the bit the losses of those that are not"
 done
+train 3 steps=4 train.mode=fsdp --cpu_offload out=kept
+expect_eq "$(losses noop) true" "$(losses kept) $(jq '.job_results[0].setup.cpu_offload' kept/*/*/run_results.json)" \
+	"weights that the host keeps have to the bit the losses of those that the device keeps"
 adam="optimizer.name=adamw"
 # shellcheck disable=SC2086
 save() { train "$@" $adam format=dcp keep=on; }

@@ -17,11 +17,12 @@ sed -n '/^\.Sh SCENARIOS/,/^\.Sh KEYS/s/^\.Ss \([a-z_]*\)$/\1/p' "$builddir/man/
 check "each scenario has a section in ckptbench(1), and no other stands there" diff "$tmp/names" "$tmp/sections"
 
 # What a sample leaves to its user.
-given="path=. mount.path=. s3.uri=s3://b/p s3.bucket=b gcs.uri=gs://b/p checkpoint.suffix=x world_size=1"
+given="path=. mount.path=. s3.uri=s3://b/p s3.bucket=b gcs.uri=gs://b/p world_size=1"
 check "each sample can be planned" sh -c '
 	while read -r name; do
 		case $name in
 		load) more=file=x ;;
+		*_load) more=checkpoint.suffix=x ;;
 		datagen) more=image_format=PPM ;;
 		dataset) more=sharding=off ;;
 		*) more= ;;

@@ -568,7 +568,7 @@ START_TEST(a_rank_with_a_part_takes_no_more_memory_than_is_planned)
                 size_t room = 0, whole = 0;
 
                 ck_assert_int_eq(network_init(&g, ops, m, 1, false), 0);
-                ck_assert_int_eq(fsdp_init(&f, &g, 0, &c, &q, prefetch), 0);
+                ck_assert_int_eq(fsdp_init(&f, &g, g.ops, 0, &c, &q, prefetch), 0);
                 for (size_t k = 0; k < network_units(&g.model); k++) {
                         struct network_unit u = network_unit(&g, k);
                         size_t end = u.first + u.n;

@@ -111,7 +111,8 @@ static int train_plan(const struct run *r, const struct keys *k, FILE *dry, char
                                                : s.sharded ? 1
                                                            : c->ranks)),
                 .stored = times(state, saves), /* they go when all are done */
-                .memory = (k->device == DEVICE_CUDA ? replicas_copy_bytes(&s) : model) + beside,
+                .memory = (k->device == DEVICE_CUDA ? replicas_host_bytes(&s, c->ranks) : model) +
+                          beside,
         };
         size_t count;
         err = k->train_save == TRAIN_SAVE_OFF ? 0 : train_saves_count(k, &count, why, nwhy);

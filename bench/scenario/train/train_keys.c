@@ -22,15 +22,13 @@ const struct run_flag train_flags[] = {{"--model", "model", NULL},
                                        {"--ndevice_per_proc", "train.devices", NULL},
                                        {"--chunks", "train.chunks", NULL},
                                        {"--activation", "activation", NULL},
+                                       {"--cpu_offload", "cpu_offload", "on"},
                                        {"--prefetch", "prefetch", NULL},
                                        {"--dtype", "dtype", NULL},
                                        {"--profile", "profile", "on"},
                                        {NULL, NULL, NULL}};
 
 const struct run_fixed train_fixed[] = {
-        {"--cpu_offload", NULL,
-         "all is in the host's memory: give train.mode=fsdp, with which a rank has its part, or "
-         "activation=checkpoint"},
         {"--version", "pytorch",
          "train has the modes of PyTorch alone: give train.mode=ddp, pdp or fsdp"},
         {NULL, NULL, NULL}};
@@ -39,6 +37,7 @@ int train_resolve_keys(struct keys *k, char *why, size_t nwhy)
 {
         char name[64];
 
+        k->optimizer = k->train_optimizer == OPTIMIZER_ADAMW; /* what size counts, and saves have */
         if (strncmp(k->model, "GPT", 3) != 0)
                 return 0;
         snprintf(name, sizeof name, "gpt-%s", k->model + 3);
@@ -140,6 +139,7 @@ int train_setup(const struct keys *k, struct train_setup *out, char *why, size_t
                 .prefetch = k->prefetch == PREFETCH_PREHOOK    ? FSDP_PREHOOK
                             : k->prefetch == PREFETCH_POSTHOOK ? FSDP_POSTHOOK
                                                                : FSDP_NOOP,
+                .offloaded = k->cpu_offload,
                 .apart = !k->train_overlap,
                 .adamw = k->train_optimizer == OPTIMIZER_ADAMW,
                 .entropy = k->loss == LOSS_ENTROPY,
@@ -173,6 +173,12 @@ int train_setup(const struct keys *k, struct train_setup *out, char *why, size_t
                          out->prefetch == FSDP_PREHOOK ? "prehook" : "posthook");
                 return -EINVAL;
         }
+        if (!err && out->offloaded && !out->sharded) {
+                snprintf(why, nwhy,
+                         "cpu_offload=on: give train.mode=fsdp, which alone has it, or leave it "
+                         "out");
+                return -EINVAL;
+        }
         if (!err)
                 err = read_stages(k, out, why, nwhy);
         if (!err)
@@ -180,7 +186,7 @@ int train_setup(const struct keys *k, struct train_setup *out, char *why, size_t
         if (!err && *k->lr)
                 err = read_number("lr", k->lr, 0, 1e6, &out->lr, why, nwhy);
         if (!err)
-                err = read_number("dropout", k->dropout, 0, 1, &dropout, why, nwhy);
+                err = read_number("dropout", k->dropout, 0, 1 - 0x1p-24, &dropout, why, nwhy);
         out->dropout = (float)dropout;
         if (!err && *k->train_data && !out->entropy) {
                 snprintf(why, nwhy,

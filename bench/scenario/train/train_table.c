@@ -69,6 +69,7 @@ static void add_setup(const struct train_facts *f, struct json *job)
                 json_add_number(o, "bubble", (s->stages - 1.0) / (f->chunks + s->stages - 1.0));
         }
         json_add_string(o, "dtype", s->half ? "fp16" : "fp32");
+        json_add_bool(o, "cpu_offload", s->offloaded);
         json_add_string(o, "activation", trainer_activation(s));
         json_add_string(o, "products", f->math);
         json_add_string(o, "averages", f->carrier);
