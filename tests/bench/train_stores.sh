@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # train_stores.sh: training goes on, to the bit, from what it saved on mounts of both protocols and on Cloud Storage.
-# train_save.sh does so on a disk and on S3.
+# train_save.sh does so on a disk and on S3. Clients of others save, too.
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
 [ -w /dev/fuse ] || skip_all "/dev/fuse cannot be opened"
-plan 23
+plan 35
 cd "$tmp" || exit 1
 
 small="model=gpt-mini model.layers=1 model.hidden=64 model.vocab=256 model.block=16 batch_size=4 warmup_steps=0 optimizer.name=adamw"
@@ -42,6 +42,14 @@ store_start storesim
 mounted "s3://$CKPTFS_TEST_BUCKET" s3
 mount_pid=$spawned
 goes_on "a mount of S3" storage=mount mount.path="$tmp/s3"
+
+for client in awscrt libs3; do
+	if bench_has HAVE_$(echo $client | tr a-z A-Z); then
+		goes_on $client storage=$client s3.endpoint="$CKPTFS_TEST_ENDPOINT" s3.uri="s3://$CKPTFS_TEST_BUCKET/$client"
+	else
+		for n in 1 2 3 4 5 6; do skip "training goes on from what $client saved, $n" "built without $client"; done
+	fi
+done
 
 # The mount dies while steps go on.
 # shellcheck disable=SC2086

@@ -40,9 +40,11 @@ static const struct s3_op ops[] = {
         {"CreateBucket", "PUT", BUCKET, NULL, NULL, BODY_DROP, NULL, s3_create_bucket},
         {"DeleteBucket", "DELETE", BUCKET, NULL, NULL, BODY_DROP, NULL, s3_delete_bucket},
 
+        {"HeadObject", "HEAD", OBJECT, "partNumber", NULL, BODY_DROP, NULL, s3_get},
         {"HeadObject", "HEAD", OBJECT, NULL, NULL, BODY_DROP, NULL, s3_get},
         {"ListParts", "GET", OBJECT, "uploadId", NULL, BODY_DROP, NULL, s3_list_parts},
         {"GetObjectTagging", "GET", OBJECT, "tagging", NULL, BODY_DROP, NULL, s3_get_tagging},
+        {"GetObject", "GET", OBJECT, "partNumber", NULL, BODY_DROP, NULL, s3_get},
         {"GetObject", "GET", OBJECT, NULL, NULL, BODY_DROP, NULL, s3_get},
         {"UploadPartCopy", "PUT", OBJECT, "partNumber", "x-amz-copy-source", BODY_DROP, NULL,
          s3_part_copy},

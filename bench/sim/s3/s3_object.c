@@ -248,6 +248,34 @@ static bool reading_is_off(struct request *x, const struct object *o)
         return x->status != 0;
 }
 
+/* "Part number of the object being read. [...] Effectively performs a 'ranged' GET request for the
+ * part specified" (API reference, GetObject): an object that came as one has one. Where the parts
+ * of others began is not kept. True when that answers the request. */
+static bool part_is_off(struct request *x, const struct object *o)
+{
+        if (!request_query(x, "partNumber"))
+                return false;
+        if (x->google || strchr(o->etag, '-'))
+                s3_refuse(x, 501, "NotImplemented", "Of what came in parts no part is read here.");
+        else if (!x->part)
+                s3_error(x, "InvalidArgument");
+        else if (http_header(&x->rq, "range"))
+                s3_refuse(x, 400, "InvalidRequest",
+                          "Cannot specify both Range header and partNumber query parameter");
+        else if (x->part > 1)
+                s3_error(x, "InvalidPartNumber");
+        return x->status != 0;
+}
+
+/* The range of the only part. */
+static int only_part(struct request *x, const struct object *o)
+{
+        if (o->size)
+                buf_addf(&x->headers, "Content-Range: bytes 0-%llu/%llu\r\n",
+                         (unsigned long long)(o->size - 1), (unsigned long long)o->size);
+        return o->size > 0;
+}
+
 /* HeadObject and GetObject. */
 void s3_get(struct service *s, struct request *x)
 {
@@ -268,7 +296,7 @@ void s3_get(struct service *s, struct request *x)
                 s3_fail(x, err);
                 return;
         }
-        if (s3_key_is_missing(x, o, false) || reading_is_off(x, o))
+        if (s3_key_is_missing(x, o, false) || reading_is_off(x, o) || part_is_off(x, o))
                 return;
         if (x->google && gs_unpacks(x, o)) {
                 s3_refuse(x, 501, "NotImplemented", "Nothing is unpacked here: accept gzip.");
@@ -282,6 +310,8 @@ void s3_get(struct service *s, struct request *x)
                 request_range(x, o); /* the error began the headers anew */
                 return;
         }
+        if (x->part)
+                ranged = only_part(x, o);
         s3_object_headers(x, o, true);
         s3_version_header(s, x, o);
         s3_archive_headers(s, x, o);

@@ -36,6 +36,7 @@ static const struct {
         {"InvalidDigest", 400, "The digest you specified is not valid."},
         {"InvalidPart", 400,
          "One or more of the specified parts could not be found, or its ETag did not match."},
+        {"InvalidPartNumber", 416, "The requested partnumber is not satisfiable"},
         {"InvalidPartOrder", 400, "The list of parts was not in ascending order."},
         {"InvalidRange", 416, "The requested range cannot be satisfied."},
         {"InvalidRequest", 400, "The request is not valid."},
