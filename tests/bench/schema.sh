@@ -46,7 +46,8 @@ for scenario; do
 	program=bench
 	case $scenario in
 	list | small | firstbyte)
-		keys="objects=20 epochs=3 mount.path=$tmp/mnt s3.uri=$uri s3.endpoint=$CKPTFS_TEST_ENDPOINT"
+		keys="objects=20 mount.path=$tmp/mnt s3.uri=$uri s3.endpoint=$CKPTFS_TEST_ENDPOINT"
+		[ "$scenario" = firstbyte ] || keys="$keys epochs=3"
 		if [ $mounted = no ]; then
 			skip "the scenario $scenario runs" "/dev/fuse cannot be opened"
 			skip "the results of $scenario are valid" "/dev/fuse cannot be opened"
@@ -79,6 +80,7 @@ for scenario; do
 		;;
 	selfcheck) program=may_fail keys="epochs=2 null.delay_us=10000" ;;
 	shards) keys="size=4M storage=disk,null path=disk epochs=3" ;;
+	lightning_async | lightning_multinode | lightning_singlenode) keys=$disk ;;
 	*) keys="$disk epochs=3" ;;
 	esac
 	check "the scenario $scenario runs" $program "$scenario" $keys out=out
