@@ -127,7 +127,7 @@ bench shards --dry-run size=1K,8M storage=null >dry 2>&1
 expect_eq 1 "$(grep -c '^size=1024: the smallest model of model=auto has 41[0-9]* bytes, which are taken$' dry)" \
 	"a size that no model is as small as is told in a line"
 expect_eq "0 0" "$(bench shards --dry-run size=8M storage=null | grep -c smallest) $(
-	bench shards --dry-run size=1K model=gpt-mini storage=null 2>/dev/null | grep -c smallest)" "others are not"
+	bench shards --dry-run size=1K model=gpt-mini storage=null 2>/dev/null | grep -c smallest)" "sizes of other models are not"
 bench shards --dry-run size=8GiB storage=null >dry 2>&1
 expect_eq 0 $? "--dry-run says what would be done"
 check "--dry-run tells model and size" grep -q 'gpt-large, 25 layers.* 8.6' dry

@@ -32,7 +32,7 @@ expect_eq 206 "$(req GET /bkt/a -r -5)" "the last bytes are read"
 expect_eq world "$(cat "$tmp/body")" "the last bytes are the right ones"
 expect_eq "206 hello world bytes 0-10/11" "$(req GET '/bkt/a?partNumber=1') $(cat "$tmp/body") $(field content-range)" \
 	"what came as one has one part"
-expect_eq "416 InvalidPartNumber" "$(req GET '/bkt/a?partNumber=2') $(element Code)" "it has no second"
+expect_eq "416 InvalidPartNumber" "$(req GET '/bkt/a?partNumber=2') $(element Code)" "what came as one has no second part"
 expect_eq "400 InvalidRequest" "$(req GET '/bkt/a?partNumber=1' -r 2-4) $(element Code)" "a part has no range"
 expect_eq 416 "$(req GET /bkt/a -r 11-)" "a range behind the end is refused"
 expect_eq 'bytes */11' "$(field content-range)" "a refused range is told the size"
