@@ -4,7 +4,7 @@
 # nothing is published before the last writer closes.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 36
+plan 39
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -101,5 +101,40 @@ expect_eq "one two" "$(store_cat script | tr '\n' ' ' | sed 's/ $//')" \
 fdo src "$tmp/data" open wct "$mnt/forked" write 6000000 forkclose write 6000000 close >"$tmp/out"
 expect_eq "ok ok ok 0 ok ok" "$(cat "$tmp/out")" "a child that closes its copy ends nothing"
 same "what is written after a child closed its copy is published" "$tmp/data" forked
+
+# Who inherits a file and only changes its size writes it, too.
+resized() {
+	python3 - "$mnt/$1" "$2" "$3" <<'END' 2>/dev/null
+import os, sys, time
+who, how = sys.argv[2:]
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+os.write(fd, b"0123456789")
+opener, (closed, closes) = os.getpid(), os.pipe()
+if os.fork():
+    if who == "opener":
+        os.kill(opener, 9)
+    os.fsync(fd)
+    os.close(fd)
+    os.write(closes, b"x")
+    os.wait()
+    os._exit(0)
+while who == "opener" and os.getppid() == opener:
+    time.sleep(0.01)
+if who == "heir":
+    os.read(closed, 1)
+os.ftruncate(fd, 4) if how == "cut" else os.posix_fallocate(fd, 0, 20)
+if who == "heir":
+    os.kill(os.getpid(), 9)
+os.close(fd)
+END
+}
+has_bytes() { [ "$(objects size "$1" 2>/dev/null)" = "$2" ]; }
+resized cut_on opener cut
+check "who cuts the file of a killed process publishes it" wait_for 30 has_bytes cut_on 4
+resized grown_on opener grow
+check "who makes the file of a killed process longer publishes it" wait_for 30 has_bytes grown_on 20
+resized cut_off heir cut
+wait_for 30 grep -q ' cut_off: not published' "$mount_log"
+expect_eq 10 "$(objects size cut_off)" "nothing is published of who was killed after it had cut the file"
 expect_log 'not published, the version before it stands: Operation canceled'
 umount_ckptfs

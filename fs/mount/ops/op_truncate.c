@@ -61,6 +61,8 @@ static void resized(struct op_resize *r, int err)
 {
         struct sizing *z = CONTAINER_OF(r, struct sizing, resize);
 
+        if (!err && z->handle) /* as by a write */
+                handle_wrote(z->m, z->handle, fuse_req_ctx(z->req)->pid);
         if (!err)
                 attr_sync_touch(z->m, z->n, fuse_req_ctx(z->req)->uid);
         if (err || !z->by_name || z->open) {
