@@ -3,7 +3,7 @@
 # unlinked.sh: what has lost its name is used on by those who have it open.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 15
+plan 23
 start_store
 mount_ckptfs
 cd "$mnt" || exit 1
@@ -20,6 +20,34 @@ expect_eq "the first|another one" "$(cat <&3)|$(cat f)" "an unlinked file and th
 exec 3<&-
 # promise: unlink.kept
 check "nothing is left at the store after the last close" wait_for 20 none_orphaned
+
+# Who has it open to read opens it to write, by what /proc leads to.
+printf 'to be written' >w
+exec 3<w
+rm w
+printf 'another one' >w
+exec 4<>/dev/fd/3
+printf TO >&4
+expect_eq "TO be written" "$(cat /dev/fd/3)" "what is open to be read is written on after its name has gone"
+exec 5>>/dev/fd/3
+printf ' twice' >&5
+exec 4>&- 5>&-
+expect_eq "TO be written twice" "$(cat /dev/fd/3)" "what was written without a name is read after the writer's close"
+expect_eq ok "$(fdo truncate 5 /dev/fd/3)" "what has no name is cut by /proc"
+expect_eq "5 TO be" "$(stat -L -c %s /dev/fd/3) $(cat <&3)" "what has no name is as long as it was made"
+: >/dev/fd/3
+expect_eq "0 another one" "$(stat -L -c %s /dev/fd/3) $(cat w)" "what has no name is emptied, and the file that has its name is not"
+exec 3<&-
+expect_eq "another one" "$(store_cat w)" "nothing of what was written without a name is at the store by that name"
+check "nothing is left at the store after the last close" wait_for 20 none_orphaned
+# What another file has replaced, and is larger than a part.
+head -c 6000000 /dev/zero >w
+exec 3<w
+printf new >w.tmp
+mv w.tmp w
+fdo open r /dev/fd/3 slot 1 open + /dev/fd/3 pwrite 10 5999995 close slot 0 fsize >"$tmp/said"
+expect_eq "ok ok ok ok ok ok 6000005" "$(cat "$tmp/said")" "a large file that was replaced is written on, and none of it published"
+exec 3<&-
 
 printf 'version 1' >v
 exec 3<v
@@ -47,7 +75,7 @@ seq 20 | while read -r n; do
 	echo "$n" >turn && [ "$(cat turn)" = "$n" ] && rm turn && [ ! -e turn ] || echo "$n"
 done >"$tmp/wrong"
 expect_eq "" "$(cat "$tmp/wrong")" "a name is made and deleted again and again"
-expect_eq "d/ d/x f v" "$(store_ls | xargs)" "nothing is at the store but a name that was made again and again"
+expect_eq "d/ d/x f v w" "$(store_ls | xargs)" "nothing is at the store but a name that was made again and again"
 cd /
 umount_ckptfs
 

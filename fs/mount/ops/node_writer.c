@@ -23,9 +23,12 @@ struct wfile *node_writer_locked(struct mount *m, struct node *n, const char *ke
                 struct store_object base = {
                         .size = n->size, .has_crc = n->has_crc, .crc32c = n->crc32c};
                 snprintf(base.etag, sizeof base.etag, "%s", n->etag);
-                n->file = wfile_new(&m->wfile_env, n, key, n->published ? &base : NULL);
+                n->file = wfile_new(&m->wfile_env, n, n->orphan_key ? n->orphan_key : key,
+                                    n->published ? &base : NULL);
                 if (!n->file)
                         return NULL;
+                if (n->unlinked)
+                        wfile_unname(n->file);
                 if (n->nreaders)
                         wfile_read_too(n->file);
                 n->turn++;

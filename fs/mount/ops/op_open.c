@@ -426,12 +426,13 @@ static int attach_reader_locked(struct opening *o, struct replaced *old) REQUIRE
 }
 
 /* Whether the name went while the open waited, or leads to another version: the kernel looks it up
- * anew then. What was deleted or replaced here and is still open may be opened again. */
+ * anew then. What was deleted or replaced here and is still open may be opened again; to be
+ * written, when the kernel has come back to it, as by /proc/PID/fd. */
 static bool is_gone_locked(const struct opening *o) REQUIRES(tree_mutex)
 {
         const struct node *n = o->n;
         if (n->unlinked)
-                return !n->file && (writes(o) || !n->reader);
+                return !n->file && (!n->reader || (writes(o) && (!o->due || n->ousted)));
         return !n->hashed;
 }
 

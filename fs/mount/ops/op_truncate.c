@@ -185,9 +185,10 @@ static void sizing_granted(struct waiter *w)
 
         tree_lock(z->m->tree);
         z->key = tree_key_locked(n);
-        bool known = n->file || (!z->resize.size && n->published && n->attr_known);
-        /* It was replaced or removed while this waited: nobody will see it any more. */
-        bool gone = n->unlinked && !n->file, ended = request_ended(z->resize.request);
+        bool known = n->file || n->unlinked || (!z->resize.size && n->published && n->attr_known);
+        /* It was replaced or removed while this waited: nobody sees it but who reads it on. */
+        bool gone = n->unlinked && !n->file && !n->reader;
+        bool ended = request_ended(z->resize.request);
         bool replaced = n->ousted || (!n->file && op_is_replaced_locked(n));
         tree_unlock(z->m->tree);
         z->ask = (struct op_ask){.m = z->m, .n = n, .done = sizing_asked};

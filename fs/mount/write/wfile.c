@@ -405,6 +405,13 @@ void wfile_claim(struct wfile *f)
         mutex_unlock(&f->mtx);
 }
 
+void wfile_unname(struct wfile *f)
+{
+        mutex_lock(&f->mtx);
+        f->locked.unlinked = true;
+        mutex_unlock(&f->mtx);
+}
+
 void wfile_read_too(struct wfile *f)
 {
         mutex_lock(&f->mtx);

@@ -98,6 +98,9 @@ void wfile_create(struct wfile *f, struct wfile_user *u, bool if_absent);
  * no object then. */
 void wfile_claim(struct wfile *f);
 
+/* It has no name any more: nothing that is written to it is published. Before anything is. */
+void wfile_unname(struct wfile *f);
+
 /* Somebody may read too: from now on what is sent stays readable, in memory or in the spill. */
 void wfile_read_too(struct wfile *f);
 
