@@ -562,6 +562,13 @@ void lookup_begin(struct lookup *l)
         }
 }
 
+/* Whether other threads take requests while this one reads what a program says, which may lie in a
+ * page that is to be read from this mount. A ring's are taken by its core's thread alone. */
+static bool others_serve(const struct mount *m)
+{
+        return m->params.threads > 1 && !m->rings;
+}
+
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
         struct mount *m = op_mount(req);
@@ -590,8 +597,7 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
                 l->was_dir = was_dir;
                 l->sent_back = back;
                 l->since = l->begun;
-                l->may_create = m->params.consistency != STRICT && m->params.threads > 1 &&
-                                !m->rings && /* each has a thread of its own, and no other */
+                l->may_create = m->params.consistency != STRICT && others_serve(m) &&
                                 caller_may_create(fuse_req_ctx(req)->pid, &l->call);
                 lookup_begin(l);
         }
