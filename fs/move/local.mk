@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 noinst_LTLIBRARIES += %D%/libmove.la
 %C%_libmove_la_SOURCES = \
+	%D%/compare.c \
+	%D%/compare.h \
 	%D%/copied.c \
 	%D%/copied.h \
 	%D%/move.c \

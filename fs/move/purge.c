@@ -17,12 +17,16 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "move/compare.h"
 
 #include "base/banned.h"
 
 enum { BATCH = 1000 };
 
 struct purging;
+
+/* Of a victim; which one is UNSURE, its bytes tell. */
+enum verdict { STAYS, GOES, UNSURE };
 
 struct listed {
         int64_t mtime_ns;
@@ -47,6 +51,7 @@ struct purging {
         struct side victims, twins;
         int err; /* the first */
         unsigned turns;
+        enum verdict compared; /* of the present victim, by its bytes; else UNSURE */
         char *keys[BATCH], *versions[BATCH];
         size_t nkeys;
 };
@@ -229,39 +234,62 @@ static enum twin find_twin(struct purging *p)
         return TWIN_LATER;
 }
 
-/* Whether the present entries are of different bytes for certain: by their sizes or their MD5. */
-static bool differ(const struct side *x, const struct side *y)
-{
-        enum { MD5_DIGITS = 32 };
-        const char *a = etag_of(x), *b = etag_of(y);
-        const char *digits = "0123456789abcdef";
-        bool both = strspn(a, digits) == MD5_DIGITS && !a[MD5_DIGITS] &&
-                    strspn(b, digits) == MD5_DIGITS && !b[MD5_DIGITS];
-        return x->v[x->i].size != y->v[y->i].size || (both && strcmp(a, b));
-}
-
 /* Whether what has the old name is what was copied, of which no more is known: what is younger than
  * the copy is not. Stores whose times are whole seconds do not tell which of two is, if both are of
- * one: then it stays if it has other bytes. */
-static bool may_be_copied(const struct side *v, const struct side *t)
+ * one: then their bytes do. */
+static enum verdict judge_by_times(const struct side *v, const struct side *t)
 {
-        int64_t copied_ns = t->v[t->i].mtime_ns, made_ns = v->v[v->i].mtime_ns;
+        const struct listed *original = &v->v[v->i], *copy = &t->v[t->i];
 
-        return copied_ns == made_ns ? !differ(v, t) : copied_ns > made_ns;
+        if (copy->mtime_ns != original->mtime_ns)
+                return copy->mtime_ns > original->mtime_ns ? GOES : STAYS;
+        if (copy->size != original->size)
+                return STAYS;
+        return *etag_of(v) && !strcmp(etag_of(v), etag_of(t)) ? GOES : UNSURE;
 }
 
 /* Whether the victim is to go. */
-static bool is_to_go(const struct purging *p, bool has_twin)
+static enum verdict judge(const struct purging *p, bool has_twin)
 {
         const struct side *v = &p->victims, *t = &p->twins;
         const struct copied *copied = p->job.copied;
 
-        if (copied && !copied->partial) {
+        if (copied && (p->job.are_copies || !copied->partial)) {
                 int64_t mtime_ns = p->job.are_copies ? 0 : v->v[v->i].mtime_ns;
                 enum copied_what was = copied_find(copied, name_of(v), etag_of(v), mtime_ns);
-                return has_twin ? was != COPIED_NOT : was == COPIED_OLDER && !t->cut;
+                bool goes = has_twin ? was != COPIED_NOT : was == COPIED_OLDER && !t->cut;
+                return goes ? GOES : STAYS;
         }
-        return has_twin && (p->job.are_copies || may_be_copied(v, t));
+        if (p->compared != UNSURE)
+                return p->compared;
+        return has_twin ? judge_by_times(v, t) : STAYS;
+}
+
+static void victim_compared(void *arg, int err, bool same)
+{
+        struct purging *p = arg;
+
+        if (!p->err)
+                p->err = err;
+        p->compared = same ? GOES : STAYS;
+        walk(p);
+}
+
+/* Asks whether the present entries are of the same bytes. */
+static int compare_victim(struct purging *p)
+{
+        const struct side *v = &p->victims, *t = &p->twins;
+        CLEANUP(freep) char *original = NULL, *copy = NULL;
+
+        if (asprintf(&original, "%s%s", v->prefix, name_of(v)) < 0 ||
+            asprintf(&copy, "%s%s", t->prefix, name_of(t)) < 0)
+                return -ENOMEM;
+        const struct compare job = {.store = p->job.store,
+                                    .keys = {original, copy},
+                                    .etags = {etag_of(v), etag_of(t)},
+                                    .done = victim_compared,
+                                    .arg = p};
+        return compare_start(&job);
 }
 
 /* What is listed goes, and not what another host puts there until then. */
@@ -293,12 +321,17 @@ static void walk(struct purging *p)
                         return;
                 if (twin == TWIN_LATER)
                         break;
-                bool goes = is_to_go(p, twin == TWIN_THERE);
-                if (goes && twin == TWIN_NONE && v->turn < p->twins.turn) {
+                enum verdict verdict = judge(p, twin == TWIN_THERE);
+                if (verdict == UNSURE && !p->nkeys && !(err = compare_victim(p)))
+                        return;
+                if (verdict == UNSURE)
+                        break;
+                if (verdict == GOES && twin == TWIN_NONE && v->turn < p->twins.turn) {
                         err = look_again(v);
                         continue;
                 }
-                err = goes ? add_victim(p) : 0;
+                err = verdict == GOES ? add_victim(p) : 0;
+                p->compared = UNSURE;
                 advance(v);
         }
         if (err)
@@ -315,6 +348,7 @@ int purge_start(const struct purge *job)
         if (!p)
                 return -ENOMEM;
         p->job = *job;
+        p->compared = UNSURE;
         p->victims = (struct side){.p = p, .prefix = strdup(job->victims), .names = BUF_INIT};
         p->twins = (struct side){.p = p, .prefix = strdup(job->twins), .names = BUF_INIT};
         if (!p->victims.prefix || !p->twins.prefix) {

@@ -33,6 +33,8 @@ static size_t nasked, answered;
 static unsigned caps, transfers_now;
 static uint64_t size_now; /* of the object that stands, */
 static const char *etag_now = "v2";
+static uint32_t crc_now;    /* of it, and of what is read, */
+static bool tells_crc;      /* which a head tells */
 static char body_put[4096]; /* what the body of the last put begins with */
 
 static struct ask *ask(const char *what, const char *key, store_done_fn *done, void *arg)
@@ -253,7 +255,7 @@ static void send_zeros(const struct store_get *get)
 
 static void end_get(const struct store_get *get, int err)
 {
-        const struct store_got got = {.bytes = get->len};
+        const struct store_got got = {.bytes = get->len, .crc32c = crc_now};
         get->done(get->arg, err, err ? NULL : &got);
 }
 
@@ -261,7 +263,7 @@ static void end_get(const struct store_get *get, int err)
 static void answer(const char *what, int err)
 {
         struct ask ended_now = take_asked(what), *a = &ended_now;
-        struct store_object obj = {.size = size_now};
+        struct store_object obj = {.size = size_now, .has_crc = tells_crc, .crc32c = crc_now};
 
         snprintf(obj.etag, sizeof obj.etag, "%s", etag_now);
         if (a->created) {

@@ -23,14 +23,15 @@ static void done(void *arg, int err)
 static void setup(void)
 {
         nasked = answered = 0;
+        size_now = 0;
+        tells_crc = false;
         ends = 0;
         ended = 1;
 }
 
 static void begin_purge(void)
 {
-        const struct purge job = {
-                .victims = "old/", .twins = "new/", .are_copies = true, .done = done};
+        const struct purge job = {.victims = "old/", .twins = "new/", .done = done};
         ck_assert_int_eq(purge_start(&job), 0);
         answer_page("list old/", "old/a old/b old/c old/d", true);
         answer_page("list new/", "new/a new/b", true);
@@ -68,6 +69,19 @@ END_TEST
 #define BYTES "0123456789abcdef0123456789abcdef"
 #define OTHER "fedcba9876543210fedcba9876543210"
 
+static void answer_head(const char *what, const char *etag, uint32_t crc)
+{
+        etag_now = etag;
+        crc_now = crc;
+        answer(what, 0);
+}
+
+static void answer_get(const char *what, uint32_t crc)
+{
+        crc_now = crc;
+        answer(what, 0);
+}
+
 /* After a crash, on a store whose times are whole seconds. */
 START_TEST(what_has_the_old_name_goes_unless_it_came_after_the_copy)
 {
@@ -81,9 +95,46 @@ START_TEST(what_has_the_old_name_goes_unless_it_came_after_the_copy)
                     "new/a@8=" BYTES " new/b@8=" BYTES " new/c@8=" BYTES " new/d@8=" BYTES
                     " new/e@8=" OTHER " new/f@8=other",
                     false);
-        answer("delete 3 from old/a", 0); /* a, d and e */
+        size_now = 1;
+        tells_crc = true;
+        answer("delete 1 from old/a", 0);
+        answer_head("head old/c", OTHER, 1);
+        answer_head("head new/c", BYTES, 2); /* other bytes */
+        answer("delete 1 from old/d", 0);
+        answer_head("head old/e", BYTES "-2", 3);
+        answer_head("head new/e", OTHER, 3); /* the same */
+        answer("delete 1 from old/e", 0);
         ck_assert_int_eq(ends, 1);
         ck_assert_int_eq(ended, 0);
+        ck_assert_uint_eq(answered, nasked);
+}
+END_TEST
+
+/* The store tells no checksums of what was copied within a second. */
+START_TEST(bytes_are_compared_before_an_old_name_goes)
+{
+        const struct purge job = {.victims = "old/", .twins = "new/", .done = done};
+        ck_assert_int_eq(purge_start(&job), 0);
+        answer_page("list old/", "old/a@8=a old/b@8=b old/c@8=c old/d@8=d old/e@8=e", false);
+        answer_page("list new/", "new/a@8=A new/b@8=B new/c@8=C new/d@8=D new/e@8=E", false);
+        size_now = 1;
+        answer_head("head old/a", "a", 0);
+        answer_head("head new/a", "A", 0);
+        answer_get("get old/a", 1);
+        answer_get("get new/a", 2); /* another host's */
+        answer_head("head old/b", "b", 0);
+        answer_head("head new/b", "B", 0);
+        answer_get("get old/b", 1);
+        answer_get("get new/b", 1);
+        answer("delete 1 from old/b", 0);
+        answer_head("head old/c", "another", 0); /* since it was listed */
+        answer_head("head old/d", "d", 0);
+        answer("head new/d", -ENOENT);
+        answer_head("head old/e", "e", 0);
+        answer_head("head new/e", "E", 0);
+        answer("get old/e", -EACCES); /* nobody knows */
+        ck_assert_int_eq(ends, 1);
+        ck_assert_int_eq(ended, -EACCES);
         ck_assert_uint_eq(answered, nasked);
 }
 END_TEST
@@ -146,6 +197,7 @@ int main(void)
         tcase_add_test(t, old_names_go_before_a_page_of_new_ones_is_asked_for);
         tcase_add_test(t, old_names_go_before_a_page_of_old_ones_is_asked_for);
         tcase_add_test(t, what_has_the_old_name_goes_unless_it_came_after_the_copy);
+        tcase_add_test(t, bytes_are_compared_before_an_old_name_goes);
         tcase_add_test(t, an_object_is_renamed_again_if_it_still_stands);
         tcase_add_test(t,
                        what_another_host_put_by_the_old_name_stays_when_nobody_knows_of_the_rename);
