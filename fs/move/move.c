@@ -43,6 +43,7 @@ struct move {
         struct {
                 unsigned flying; /* objects */
                 bool listing, listed;
+                bool lost; /* nobody knows whether an object that is gone was sent */
                 char *next;
                 struct copied originals, copies; /* the versions at both ends */
                 int err;                         /* the first */
@@ -147,6 +148,15 @@ static void purged(void *arg, int err)
                 forget_record(v);
 }
 
+/* What was sent has gone back, but for what nobody knows to be ours: that stays. */
+static void undone(void *arg, int err)
+{
+        const struct move *v = arg;
+        int left = v->locked.copies.partial ? -ENOMEM : v->locked.lost ? -EIO : 0;
+
+        purged(arg, err ? err : left);
+}
+
 static void purge_from(struct move *v)
 {
         copied_sort(&v->locked.originals);
@@ -218,7 +228,7 @@ static void go_on(struct move *v)
         if (lists)
                 list_on(v);
         else if (ends && v->undoes)
-                err ? leave_record(v, err) : forget_record(v);
+                undone(v, err);
         else if (ends)
                 err ? undo(v, err) : all_sent(v);
 }
@@ -244,6 +254,13 @@ static void take_version(struct piece *p, const struct store_object *obj)
         p->mtime_ns = obj->mtime_ns;
 }
 
+static void note_lost(struct move *v)
+{
+        mutex_lock(&v->mtx);
+        v->locked.lost = true;
+        mutex_unlock(&v->mtx);
+}
+
 /* Which version is there now. */
 static void piece_headed(void *arg, int err, const struct store_object *obj)
 {
@@ -255,8 +272,11 @@ static void piece_headed(void *arg, int err, const struct store_object *obj)
                 take_version(p, obj);
                 err = send_piece(p);
         }
-        if (err || others)
-                piece_end(p, err == -ENOENT ? 0 : err); /* deleted since it was listed */
+        if (!err && !others)
+                return;
+        if (p->unsure && (others || err == -ENOENT))
+                note_lost(p->v);
+        piece_end(p, err == -ENOENT ? 0 : err); /* deleted since it was listed */
 }
 
 /* By the store's clock, whose times may be cut to seconds, and another second apart where several
@@ -270,12 +290,11 @@ static void note_copied(struct piece *p, const struct store_object *obj)
 {
         struct move *v = p->v;
 
-        if (!v->renames) {
-                mutex_lock(&v->mtx);
+        mutex_lock(&v->mtx);
+        if (!v->renames)
                 copied_add(&v->locked.originals, p->name, p->etag, p->mtime_ns, is_older(p, obj));
-                copied_add(&v->locked.copies, p->name, obj->etag, 0, false);
-                mutex_unlock(&v->mtx);
-        }
+        copied_add(&v->locked.copies, p->name, obj->etag, 0, false);
+        mutex_unlock(&v->mtx);
         if (v->job.copied)
                 v->job.copied(v->job.arg, p->name, p->etag, obj->etag);
 }
@@ -285,10 +304,10 @@ static void piece_landed(void *arg, int err, const struct store_object *obj)
         struct piece *p = arg;
         struct move *v = p->v;
 
-        /* Replaced since it was listed; or nobody knows whether it was renamed: if it was, there is
-         * nothing by the old name. */
+        /* Replaced since it was listed, which on the way back is another's; or nobody knows whether
+         * it was renamed: if it was, there is nothing by the old name. */
         p->unsure = err == -EIO && v->renames;
-        bool asks = err == -ESTALE || p->unsure;
+        bool asks = (err == -ESTALE && !v->undoes) || p->unsure;
         if (asks && ++p->tries < TRIES) {
                 if (!store_head(v->job.store, p->src, piece_headed, p))
                         return;
@@ -297,7 +316,8 @@ static void piece_landed(void *arg, int err, const struct store_object *obj)
                 note_copied(p, obj);
         /* Deleted since it was listed; or, on the way back, or before another finishes the rename,
          * somebody made another. */
-        if (err == -ENOENT || (err == -EEXIST && (v->undoes || v->resumes)))
+        if (err == -ENOENT || (err == -ESTALE && v->undoes) ||
+            (err == -EEXIST && (v->undoes || v->resumes)))
                 err = 0;
         piece_end(p, err == -EEXIST ? -ENOTEMPTY : err);
 }
@@ -389,13 +409,21 @@ static int send_entry(struct move *v, const struct store_entry *e)
         return err;
 }
 
+/* What another host has put there stays. */
+static bool was_sent(const struct move *v, const struct store_entry *e)
+{
+        const char *etag = e->etag ? e->etag : "";
+        return copied_find(&v->locked.copies, e->key + strlen(v->to), etag, 0) != COPIED_NOT;
+}
+
 static void page_came(void *arg, int err, const struct store_page *page)
 {
         struct move *v = arg;
         char *next = NULL;
 
         for (size_t i = 0; !err && i < page->n; i++)
-                err = send_entry(v, &page->v[i]);
+                if (!v->undoes || was_sent(v, &page->v[i]))
+                        err = send_entry(v, &page->v[i]);
         if (!err && page->next && !(next = strdup(page->next)))
                 err = -ENOMEM;
         mutex_lock(&v->mtx);
@@ -432,6 +460,7 @@ static void undo(struct move *v, int err)
                 move_end(v, err);
                 return;
         }
+        copied_sort(&v->locked.copies);
         if (v->renames) {
                 v->undoes = true;
                 free(TAKE_PTR(v->locked.next));
@@ -440,13 +469,12 @@ static void undo(struct move *v, int err)
                 send_all(v);
                 return;
         }
-        copied_sort(&v->locked.copies);
         const struct purge job = {.store = v->job.store,
                                   .victims = v->to,
                                   .twins = v->from,
                                   .are_copies = true,
                                   .copied = &v->locked.copies,
-                                  .done = purged,
+                                  .done = undone,
                                   .arg = v};
         err = purge_start(&job);
         if (err)

@@ -20,9 +20,9 @@ struct move_job {
         /* All are at `to`, which is to be used from now on; what is still at `from` goes after it.
          * Runs once, not after an error. NULL is fine. */
         void (*all_copied)(void *arg);
-        /* The end. After an error before all_copied() all is at `from` again; else all is at `to`,
-         * and some may still be at `from`. What could not be tidied up has its record left, and a
-         * line in the log. */
+        /* The end. After an error before all_copied() all is at `from` again, and at `to` what
+         * others have put there; else all is at `to`, and some may still be at `from`. What could
+         * not be tidied up has its record left, and a line in the log. */
         void (*done)(void *arg, int err);
         void *arg;
 };

