@@ -237,6 +237,32 @@ START_TEST(a_renamed_upload_is_copied_then_removed)
 }
 END_TEST
 
+START_TEST(a_renamed_upload_that_may_not_leave_its_first_name_is_copied)
+{
+        caps |= STORE_CAP_RENAME;
+        send_two_parts_to_b();
+        answer("complete ", 0);
+        answer("rename to b", -EACCES);
+        is(COMMIT_MOVING);
+        answer("copy to b", 0);
+        is(COMMIT_REMOVING);
+        answer("delete a", -EACCES);
+        ends(0);
+}
+END_TEST
+
+START_TEST(a_renamed_upload_that_may_neither_leave_nor_be_copied_fails)
+{
+        caps |= STORE_CAP_RENAME;
+        send_two_parts_to_b();
+        answer("complete ", 0);
+        answer("rename to b", -EACCES);
+        answer("copy to b", -EACCES);
+        answer("delete a", 0);
+        ends(-EACCES);
+}
+END_TEST
+
 START_TEST(a_move_that_fails_is_undone)
 {
         send_two_parts_to_b();
@@ -708,6 +734,8 @@ int main(void)
         tcase_add_test(t, a_renamed_upload_has_its_first_name_alone);
         tcase_add_test(t, a_renamed_upload_is_moved);
         tcase_add_test(t, a_renamed_upload_is_copied_then_removed);
+        tcase_add_test(t, a_renamed_upload_that_may_not_leave_its_first_name_is_copied);
+        tcase_add_test(t, a_renamed_upload_that_may_neither_leave_nor_be_copied_fails);
         tcase_add_test(t, a_move_that_fails_is_undone);
         tcase_add_test(t, a_move_of_which_nobody_knows_what_became_begins_anew);
         tcase_add_test(t, a_move_that_finds_another_begins_anew);

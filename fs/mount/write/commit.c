@@ -398,6 +398,7 @@ static void published_locked(struct wfile *f, struct outcome *out, const struct 
 
 /*      COMPLETE at the first name -> MOVE -> published
  *                                         -> (a store that only copies) REMOVE -> published
+ *                      (may not leave it) -> MOVE, as a copy -> REMOVE -> published
  *                                 (fails) -> REMOVE -> sent anew, or failed
  *
  * It is one request, made before the first step: the others need no memory. */
@@ -438,12 +439,23 @@ static void remove_locked(struct wfile *f, struct outcome *out, struct upload_re
                 goes_on_locked(f, out, t, REQUEST_REMOVE);
 }
 
+/* What the store keeps at the first name, as a retention policy does, is copied from there. */
+static bool copy_locked(struct wfile *f, struct outcome *out, struct upload_request *t, int err)
+        REQUIRES(&f->mtx)
+{
+        if (err != -EACCES || !upload_request_renames(t) || f->locked.err)
+                return false;
+        t->stays = true;
+        goes_on_locked(f, out, t, REQUEST_MOVE);
+        return true;
+}
+
 static void moved_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
                          const struct store_object *obj) REQUIRES(&f->mtx)
 {
         snprintf(t->obj.etag, sizeof t->obj.etag, "%s", obj->etag);
         t->obj.meta.metageneration = obj->meta.metageneration;
-        if (store_caps(f->env->store) & STORE_CAP_RENAME)
+        if (upload_request_renames(t))
                 published_locked(f, out, t, &t->obj);
         else
                 remove_locked(f, out, t, 0);
@@ -587,10 +599,10 @@ void commit_request_ended_locked(struct wfile *f, struct outcome *out, struct up
                 publish_ended_locked(f, out, t, err, obj);
                 break;
         case REQUEST_MOVE:
-                if (err)
-                        remove_locked(f, out, t, err);
-                else
+                if (!err)
                         moved_locked(f, out, t, obj);
+                else if (!copy_locked(f, out, t, err))
+                        remove_locked(f, out, t, err);
                 break;
         case REQUEST_REMOVE:
                 removed_locked(f, out, t, err);

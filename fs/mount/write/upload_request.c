@@ -351,10 +351,15 @@ static int publish_error(struct upload_request *t, int err)
         return -ESTALE;          /* another has the first name, and cannot be got round */
 }
 
+bool upload_request_renames(const struct upload_request *t)
+{
+        return store_caps(t->file->env->store) & STORE_CAP_RENAME && !t->stays;
+}
+
 /* Whether what was completed under the first name has left that. */
 static bool has_left(const struct upload_request *t, int err)
 {
-        bool moves = t->kind == REQUEST_MOVE && store_caps(t->file->env->store) & STORE_CAP_RENAME;
+        bool moves = t->kind == REQUEST_MOVE && upload_request_renames(t);
         return moves ? !err : t->kind == REQUEST_REMOVE && (!err || err == -ENOENT);
 }
 
@@ -504,8 +509,9 @@ static int move(struct upload_request *t)
         const struct wfile_env *env = t->file->env;
         struct store *s = env->store;
 
-        env->passes(env->owner, t->src, t->match);
-        return (store_caps(s) & STORE_CAP_RENAME)
+        if (!t->stays)
+                env->passes(env->owner, t->src, t->match);
+        return upload_request_renames(t)
                        ? store_rename(s, t->src, t->match, t->key, &t->cond, request_done, t)
                        : store_copy(s, t->src, t->match, t->key, NULL, &t->cond, request_done, t);
 }

@@ -150,6 +150,7 @@ struct upload_request {
         char *key, *src, *match; /* copies of what may change meanwhile */
         char *base;              /* what publishes: the version that has to be at `key`, or NULL */
         int failed;              /* REQUEST_REMOVE: what the commit ends with after it */
+        bool stays;              /* REQUEST_MOVE: what is at `src`, which may not leave it */
         struct store_cond cond;
         struct store_meta meta;
         struct store_object obj; /* published by what it was before, */
@@ -361,6 +362,8 @@ void upload_request_abort_locked(struct wfile *f, struct outcome *out) REQUIRES(
 void attempt_leave_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx);
 /* Starts the requests that begin, then frees those that have ended. No lock is held. */
 void upload_requests_run(struct outcome *out);
+/* Whether a REQUEST_MOVE takes the first name away; else it copies, and REQUEST_REMOVE follows. */
+bool upload_request_renames(const struct upload_request *t);
 /* The request has ended, with what the store said. */
 void upload_request_end(struct upload_request *t, int err, const struct store_object *obj,
                         struct store_upload *up);
