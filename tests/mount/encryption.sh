@@ -43,8 +43,10 @@ writes() {
 	echo tail >>"$mnt/longer"
 	cp "$tmp/data" "$mnt/first"
 	mv "$mnt/first" "$mnt/moved"
+	mkdir "$mnt/old"
+	mv "$mnt/old" "$mnt/new"
 	others=''
-	for object in small link dir%2F large copied longer moved; do
+	for object in small link dir%2F new%2F large copied longer moved; do
 		[ "$(key_of $object)" = "$key" ] || others="$others $object:$(key_of $object)"
 	done
 	expect_eq "" "$others" "$name: every object has the key"

@@ -4,10 +4,22 @@
 # S3 Express One Zone storage class" alone): names change by copies and deletes, and ends are copied in parts.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 14
+plan 18
 CKPTFS_TEST_BUCKET=dir--lz1-az1--x-s3
 start_store --local-zone
 head -c 12000000 /dev/urandom >"$tmp/data"
+# "ONEZONE_IA [...] in Dedicated Local Zones": API reference, PutObject.
+mount_ckptfs part_size=5M attr_ttl=0 storage_class=ONEZONE_IA
+cp "$tmp/data" "$mnt/classed"
+check "a mount names the storage class of a Local Zone" cmp "$tmp/data" "$mnt/classed"
+rm "$mnt/classed"
+umount_ckptfs
+# A directory bucket of an Availability Zone has another one.
+mount_ckptfs storage_class=EXPRESS_ONEZONE
+expect_eq EIO "$(fdo open wct "$mnt/classed" write 5 close | cut -d ' ' -f 3)" "a class that the bucket has not is refused by the store"
+expect_log 'store: put .* 400 InvalidStorageClass'
+expect_log 'classed: not published'
+umount_ckptfs
 mount_ckptfs part_size=5M attr_ttl=0
 cp "$tmp/data" "$mnt/a"
 chmod 640 "$mnt/a"

@@ -14,6 +14,7 @@
 struct race {
         bool changed, gone; /* the source, by the time of the rename */
         bool taken;         /* the target */
+        bool too_long;      /* its name */
         int err;
         unsigned renames, heads; /* heads of the source */
 };
@@ -102,7 +103,10 @@ static void answer_s3(void *arg, struct fake_req *rq)
                 ck_assert(fake_has(rq, "x-amz-rename-source-if-match", "v1"));
                 ck_assert(fake_has(rq, "if-none-match", "*"));
                 r->renames++;
-                fake_error(rq, 412, "PreconditionFailed");
+                if (r->too_long)
+                        fake_error(rq, 400, "KeyTooLong");
+                else
+                        fake_error(rq, 412, "PreconditionFailed");
         } else if (!strcmp(rq->method, "HEAD") && r->taken) {
                 fake_reply(rq, 200, "ETag: \"v1\"\r\n", "", 0); /* of the same bytes, maybe */
         } else {
@@ -113,6 +117,14 @@ static void answer_s3(void *arg, struct fake_req *rq)
 START_TEST(a_directory_bucket_tells_a_changed_source_from_a_target_that_exists)
 {
         struct race r = races[_i];
+
+        run("s3://bucket--usw2-az1--x-s3", "v1", answer_s3, &r);
+}
+END_TEST
+
+START_TEST(a_directory_bucket_tells_that_a_name_is_too_long)
+{
+        struct race r = {.too_long = true, .err = -ENAMETOOLONG};
 
         run("s3://bucket--usw2-az1--x-s3", "v1", answer_s3, &r);
 }
@@ -200,6 +212,7 @@ int main(void)
         tcase_add_test(t, gs_tells_a_source_that_is_gone);
         tcase_add_loop_test(t, a_directory_bucket_tells_a_changed_source_from_a_target_that_exists,
                             0, 2);
+        tcase_add_test(t, a_directory_bucket_tells_that_a_name_is_too_long);
         tcase_add_loop_test(t, a_bucket_that_renames_nothing_copies_and_deletes, 0,
                             sizeof deletes / sizeof *deletes);
         suite_add_tcase(suite, t);

@@ -123,9 +123,9 @@ bool s3_delete_version(struct service *s, struct request *x);
 /* The id of a delete marker that was just made. */
 void s3_marker_id(const struct service *s, char text[S3_VERSION_MAX]);
 /* Takes the headers that are stored with an object. True when the reply is set to an error. */
-bool s3_bad_metadata(struct request *x, struct object *o);
+bool s3_bad_metadata(const struct service *s, struct request *x, struct object *o);
 /* The same of the storage class and the tags, which are not the object's metadata. */
-bool s3_bad_storage(struct request *x, struct object *o);
+bool s3_bad_storage(const struct service *s, struct request *x, struct object *o);
 #define S3_CLASS    "x-amz-storage-class"
 #define S3_TAGGING  "x-amz-tagging"
 #define S3_REDIRECT "x-amz-website-redirect-location"

@@ -190,14 +190,14 @@ void s3_copy(struct service *s, struct request *x)
                           "The copy of an object to itself has to change something.");
                 return;
         }
-        if (replace && s3_bad_metadata(x, o))
+        if (replace && s3_bad_metadata(s, x, o))
                 return;
         int err = replace ? 0 : object_meta_copy(o, from);
         if (!err && !replace) {
                 object_meta_remove(o, S3_CLASS);
                 object_meta_remove(o, S3_TAGGING);
                 object_meta_remove(o, S3_REDIRECT);
-                if (!x->google && s3_bad_storage(x, o))
+                if (!x->google && s3_bad_storage(s, x, o))
                         return;
         }
         if (!err)

@@ -370,7 +370,7 @@ static void begin(struct service *s, struct request *x)
         else if (has_long_head(x))
                 s3_refuse(x, 400, "RequestHeaderSectionTooLarge", NULL);
         else if (strlen(x->key) > S3_KEY_MAX)
-                s3_error(x, "KeyTooLongError");
+                s3_error(x, strcmp(x->op, "RenameObject") ? "KeyTooLongError" : "KeyTooLong");
         else if (x->google && request_google_name(x->key, object_store_has_folders(s->objects)))
                 s3_error(x, "InvalidArgument");
         else if (*x->bucket && op->finish != s3_create_bucket && op != &not_implemented &&

@@ -39,14 +39,16 @@ static int add_encoding(struct object *o, const char *value)
 
 enum { TAGS_MAX = 10 };
 
-static bool is_class(const struct request *x, const char *class)
+/* "Directory buckets only support EXPRESS_ONEZONE [...] in Availability Zones and ONEZONE_IA [...]
+ * in Dedicated Local Zones" (API reference, PutObject). */
+static bool is_class(const struct service *s, const struct request *x, const char *class)
 {
         static const char *const classes[] = {
                 "STANDARD",   "REDUCED_REDUNDANCY",  "STANDARD_IA", "ONEZONE_IA",
                 "GLACIER_IR", "INTELLIGENT_TIERING", "GLACIER",     "DEEP_ARCHIVE"};
 
         if (s3_is_express(x))
-                return !strcmp(class, "EXPRESS_ONEZONE");
+                return !strcmp(class, s->s3->local_zone ? "ONEZONE_IA" : "EXPRESS_ONEZONE");
         for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
                 if (!strcmp(classes[i], class))
                         return true;
@@ -59,7 +61,7 @@ static bool is_place(const char *redirect)
                !strncmp(redirect, "https://", 8);
 }
 
-bool s3_bad_storage(struct request *x, struct object *o)
+bool s3_bad_storage(const struct service *s, struct request *x, struct object *o)
 {
         const char *class = s3_in(x, S3_CLASS), *tags = s3_in(x, S3_TAGGING);
         const char *redirect = s3_in(x, S3_REDIRECT);
@@ -67,7 +69,7 @@ bool s3_bad_storage(struct request *x, struct object *o)
 
         for (const char *p = tags; p && (p = strchr(p, '&')); p++)
                 n++;
-        if (class && !is_class(x, class))
+        if (class && !is_class(s, x, class))
                 s3_refuse(x, 400, "InvalidStorageClass", "The storage class is not valid.");
         else if ((tags || redirect) && s3_is_express(x))
                 s3_error(x, "NotImplemented");
@@ -94,7 +96,7 @@ static bool is_ascii(const char *value)
         return true;
 }
 
-bool s3_bad_metadata(struct request *x, struct object *o)
+bool s3_bad_metadata(const struct service *s, struct request *x, struct object *o)
 {
         const char *prefix = x->google ? GS_META : S3_META;
         size_t user = 0, nprefix = strlen(prefix);
@@ -118,7 +120,7 @@ bool s3_bad_metadata(struct request *x, struct object *o)
                 s3_fail(x, err);
         else if (user > (x->google ? GS_META_MAX : S3_META_MAX))
                 s3_error(x, "MetadataTooLarge");
-        return x->status != 0 || (!x->google && s3_bad_storage(x, o));
+        return x->status != 0 || (!x->google && s3_bad_storage(s, x, o));
 }
 
 /* True when the reply is set to an error. Of a body in chunks it is known at the end. */
@@ -181,7 +183,7 @@ void s3_put(struct service *s, struct request *x)
                 s3_fail(x, err);
                 return;
         }
-        if (s3_bad_metadata(x, o) || s3_bad_encryption(s, x, o))
+        if (s3_bad_metadata(s, x, o) || s3_bad_encryption(s, x, o))
                 return;
         if (s3_appends(x)) {
                 s3_append(s, x, o);

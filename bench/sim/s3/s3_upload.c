@@ -34,7 +34,7 @@ void s3_upload_create(struct service *s, struct request *x)
                 s3_error(x, "InternalError");
                 return;
         }
-        if (s3_bad_metadata(x, o) || s3_bad_encryption(s, x, o))
+        if (s3_bad_metadata(s, x, o) || s3_bad_encryption(s, x, o))
                 return;
         if (s3_bad_algorithm(s, x, o))
                 return;

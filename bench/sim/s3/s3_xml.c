@@ -45,6 +45,7 @@ static const struct {
         {"InvalidToken", 400, "The provided token is malformed or otherwise not valid."},
         {"InsufficientStorage", 507, "There is no more room."},
         {"InvalidURI", 400, "Couldn't parse the specified URI."},
+        {"KeyTooLong", 400, "Your key is too long."},
         {"KeyTooLongError", 400, "Your key is too long."},
         {"MalformedXML", 400, "The XML you provided was not well-formed."},
         {"MetadataTooLarge", 400, "Your metadata headers exceed the maximum allowed size."},

@@ -99,6 +99,8 @@ int s3_send(struct store_kind *k, struct op *op, struct s3_msg *m);
  * the source of a copy (key and version). 0, or -EINVAL, -ENOMEM. */
 int s3_put_headers(const struct store_kind *k, struct s3_msg *m, const struct op *op);
 int s3_meta_headers(const struct store_kind *k, struct s3_msg *m, const struct op *op);
+/* Whether it is a copy of an object or of a part of one. */
+bool s3_is_copy(const struct s3_msg *m);
 int s3_copy_source(struct store_kind *k, struct s3_msg *m, const struct op *op, struct buf *text);
 
 /* s3_request.c: scheme and host of the bucket at a region; `host`: where the latter begins. */

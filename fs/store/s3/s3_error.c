@@ -40,6 +40,7 @@ static const struct {
         {"NoSuchBucket", -ENOENT},
         {"NoSuchUpload", -ENOENT},
         {"KeyTooLongError", -ENAMETOOLONG},
+        {"KeyTooLong", -ENAMETOOLONG}, /* the same, of RenameObject */
         {"EntityTooLarge", -EFBIG},
         {"BadDigest", OP_DAMAGED},
         {"IncompleteBody", OP_DAMAGED},

@@ -47,6 +47,14 @@ static bool is_archive(const char *class)
         return !strcmp(class, "GLACIER") || !strcmp(class, "DEEP_ARCHIVE");
 }
 
+/* "Directory buckets only support EXPRESS_ONEZONE [...] in Availability Zones and ONEZONE_IA [...]
+ * in Dedicated Local Zones" (API reference, PutObject). Their names do not tell which for certain.
+ */
+static bool is_of_directory(const char *class)
+{
+        return !strcmp(class, "EXPRESS_ONEZONE") || !strcmp(class, "ONEZONE_IA");
+}
+
 /* Directory buckets have one class, and no tags. */
 static int open_storage(struct store_kind *k, const struct store_config *cfg, char *why,
                         size_t nwhy)
@@ -67,10 +75,10 @@ static int open_storage(struct store_kind *k, const struct store_config *cfg, ch
                          cfg->tags);
                 return -EINVAL;
         }
-        if (directory && (given(cfg->tags) || (given(class) && strcmp(class, "EXPRESS_ONEZONE")))) {
+        if (directory && (given(cfg->tags) || (given(class) && !is_of_directory(class)))) {
                 snprintf(why, nwhy,
-                         "a directory bucket has no tags and no storage class but EXPRESS_ONEZONE: "
-                         "give neither");
+                         "a directory bucket has no tags and one storage class, EXPRESS_ONEZONE "
+                         "or, in a Local Zone, ONEZONE_IA: give neither");
                 return -EINVAL;
         }
         if ((given(class) && !(k->storage_class = strdup(class))) ||
@@ -171,7 +179,8 @@ static void customer_key(const struct store_kind *k, struct s3_msg *m, bool of_s
 /* Whether the options ask for the storage class of what op makes. */
 static bool sets_class(const struct store_kind *k, const struct op *op)
 {
-        bool writes = op->verb == OP_PUT || op->verb == OP_UPLOAD_CREATE || op->verb == OP_COPY;
+        bool writes = op->verb == OP_PUT || op->verb == OP_UPLOAD_CREATE || op->verb == OP_COPY ||
+                      op->verb == OP_RENAME;
         /* The object keeps the class that it is known to have; STANDARD is not told. */
         const char *class = op->meta ? store_meta_get(op->meta, ":" S3_CLASS) : NULL;
         bool unknown = op->verb == OP_SET_META && op->meta && (!class || is_archive(class));
@@ -188,8 +197,8 @@ void s3_option_headers(const struct store_kind *k, const struct op *op, struct s
 {
         bool head = m->method == HTTP_HEAD || op->head_status;
         bool asks = head || m->method == HTTP_GET; /* before it writes */
-        /* Metadata is changed by a copy onto itself. */
-        bool copies_all = !head && (op->verb == OP_COPY || op->verb == OP_SET_META);
+        /* Metadata is changed by a copy onto itself, and a marker renamed by a copy. */
+        bool copies_all = !head && s3_is_copy(m) && op->verb != OP_PART_COPY;
         bool begins = copies_all || (!asks && (op->verb == OP_PUT || op->verb == OP_UPLOAD_CREATE));
         bool copies = copies_all || (!head && op->verb == OP_PART_COPY);
         /* The vendor asks for the key again where parts have checksums. */

@@ -132,7 +132,7 @@ static const char *const method_names[] = {
 
 /* Of a directory bucket all is signed by a session but copies: "You must use IAM credentials to
  * authenticate and authorize your access", API reference, CopyObject and UploadPartCopy. */
-static bool copies(const struct s3_msg *m)
+bool s3_is_copy(const struct s3_msg *m)
 {
         for (size_t i = 0; i < m->nheader; i++)
                 if (!strcmp(m->header[i].name, S3_COPY_SOURCE))
@@ -148,7 +148,7 @@ static int sign_and_add(struct store_kind *k, struct op *op, struct s3_msg *m, c
         CLEANUP(buf_release) struct buf auth = BUF_INIT;
         char date[SIGN_DATE_LEN], why[256] = "";
 
-        bool session = op->by_session = k->session && !copies(m);
+        bool session = op->by_session = k->session && !s3_is_copy(m);
         int err = cred_chain_get(session ? k->session : k->creds, &cred, why, sizeof why);
         if (err)
                 return op_no_credentials(op, err, why);
