@@ -71,7 +71,7 @@ static const char usage[] =
         "                          STORESIM_SECRET_KEY); without them anybody may do anything\n"
         "  --region NAME           refuse requests signed for another region; default: any\n"
         "  --deny NAME[,NAME]      refuse what needs these permissions, as s3:PutObject\n"
-        "  --clock-skew TIME       this server's clock is ahead, as 1h\n"
+        "  --clock-skew TIME       this server's clock is ahead, as 1h, or behind, as -1h\n"
         "  --quota SIZE            with --data: refuse what makes more bytes (507)\n"
         "  --domain NAME           s3: the host BUCKET.NAME is that bucket's, too\n"
         "  --base-path PATH        s3: all paths begin with this, as /a/b\n"
@@ -223,6 +223,16 @@ static int set_protocol(struct options *o, const char *name)
         return option_bad("protocol", name, "give s3 or gs");
 }
 
+static int set_skew(const char *value, long *seconds)
+{
+        bool behind = *value == '-';
+        int err = option_seconds("clock-skew", value + behind, seconds);
+
+        if (!err && behind)
+                *seconds = -*seconds;
+        return err;
+}
+
 static int set_size(const char *option, const char *text, uint64_t *out)
 {
         return parse_size(text, out) || !*out ? option_bad(option, text, "give bytes, as 1M") : 0;
@@ -233,7 +243,7 @@ static int set_odd_option(struct options *o, int opt, char *value)
 {
         switch (opt) {
         case OPT_CLOCK_SKEW:
-                return option_seconds("clock-skew", value, &o->server.service.clock_skew_s);
+                return set_skew(value, &o->server.service.clock_skew_s);
         case OPT_QUOTA:
                 return set_size("quota", value, &o->quota);
         case OPT_HNS:

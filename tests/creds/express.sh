@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/mount.sh"
 . "$srcdir/tests/lib/creds.sh"
 need_fuse
-plan 24
+plan 30
 CKPTFS_TEST_BUCKET=ckpt--usw2-az1--x-s3 CKPTFS_TEST_SCHEME=s3
 sim_bucket=$CKPTFS_TEST_BUCKET sim_options="--session-life 8s" sim_store="--data $tmp/store"
 mkdir "$tmp/store"
@@ -55,4 +55,13 @@ check "a file is renamed though the reply is lost" mv "$mnt/large" "$mnt/renamed
 expect_requests "the rename is sent again" RenameObject=2
 expect_eq 200 "$(grep ' RenameObject ' "$requests" | tail -n 1 | cut -d ' ' -f 6)" "the server knows it by its token"
 umount_ckptfs
+for off in 2h -2h; do
+	sim_options="--session-life 300s --clock-skew $off"
+	identity '{"keys": {}}'
+	by_host
+	mount_ckptfs log_level=debug
+	expect_eq "ok ok ok" "$(fdo open wct "$mnt/clock" write 100 close)" "a session signs though the server's clock differs by $off"
+	expect_eq 200 "$(grep ' CreateSession ' "$requests" | tail -n 1 | cut -d ' ' -f 6)" "a session is begun by a clock that differs by $off"
+	umount_ckptfs
+done
 no_secrets

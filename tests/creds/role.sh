@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Roles that profiles assume, one with the credentials of another.
 . "$srcdir/tests/lib/creds.sh"
-plan 19
+plan 21
 cat >"$home/.aws/credentials" <<'END'
 [base]
 aws_access_key_id = AKBASE
@@ -95,4 +95,10 @@ identity "{\"issue\": {\"only\": true}, $demands, \"delay\": \"2s\"}}"
 opens "a slow answer is waited for" "$(sts)" AWS_PROFILE=role
 identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"refuse\", \"status\": 503, \"times\": 1}}"
 opens "an error that passes is tried again" "$(sts)" AWS_PROFILE=role
+# What signs, and when that ends, is of the servers' clock.
+for off in 2h -2h; do
+	sim_options="--clock-skew $off"
+	identity "{\"issue\": {\"only\": true}, $demands}}"
+	opens "a role is assumed though the servers' clock differs by $off" "$(sts)" AWS_PROFILE=role
+done
 no_secrets

@@ -112,7 +112,7 @@ void s3_create_session(struct service *s, struct request *x)
         if (bad_mode(s, x, &terms) || s3_bad_session_encryption(x, &terms))
                 return;
         issues_issue(s->sessions, s->s3->session_s, &terms, &is);
-        issue_time(is.expires, expires);
+        issue_time(is.expires + s->clock_skew_s, expires);
         buf_adds(b, S3_XML_HEAD "<CreateSessionResult" S3_XMLNS "><Credentials>");
         s3_element(b, "SessionToken", is.session);
         s3_element(b, "SecretAccessKey", is.secret);

@@ -103,13 +103,21 @@ bool s3_follow_clock(struct op *op, long *skew_s)
         bool said = !strcmp(op->fault.code, "RequestTimeTooSkewed");
         bool silent = op->rq.method == HTTP_HEAD && op->rq.status == 403;
         const char *date = said || silent ? http_reply_header(&op->rq, "date") : NULL;
-        int64_t server = date ? s3_time_http(date) / 1000000000 : 0;
-        if (!server || op->moves & MOVED_CLOCK)
-                return false;
-        long skew = (long)(server - time(NULL));
-        if (!said && labs(skew - __atomic_load_n(skew_s, __ATOMIC_RELAXED)) < CLOCK_SLACK_S)
+
+        if (op->moves & MOVED_CLOCK || !clock_follow(date, said, skew_s))
                 return false;
         op->moves |= MOVED_CLOCK;
+        return true;
+}
+
+bool clock_follow(const char *date, bool said, long *skew_s)
+{
+        int64_t server = date ? s3_time_http(date) / 1000000000 : 0;
+        long skew = (long)(server - time(NULL));
+
+        if (!server ||
+            (!said && labs(skew - __atomic_load_n(skew_s, __ATOMIC_RELAXED)) < CLOCK_SLACK_S))
+                return false;
         __atomic_store_n(skew_s, skew, __ATOMIC_RELAXED);
         log_info("store: this clock is %ld s off that of the server: signing with its time", -skew);
         return true;

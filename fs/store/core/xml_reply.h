@@ -25,6 +25,9 @@ int64_t s3_time_http(const char *text);
  * before. */
 enum { MOVED_CLOCK = 2 /* in op->moves */ };
 bool s3_follow_clock(struct op *op, long *skew_s);
+/* A server that may have refused a request for its time has answered with this date (NULL: none):
+ * *skew_s becomes its clock less ours. False when they agree, unless it `said` that it was that. */
+bool clock_follow(const char *date, bool said, long *skew_s);
 /* A header or element ChecksumCRC32C of a whole object: false for none, or a composite one. */
 bool s3_crc(const char *text, uint32_t *crc);
 bool s3_crc64(const char *text, uint64_t *crc); /* the same of ChecksumCRC64NVME */

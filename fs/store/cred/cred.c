@@ -31,7 +31,8 @@ struct cred_chain {
         const struct cred_source *served; /* the thread's: whose credentials these are */
         pthread_t thread;
         bool started;
-        int stop; /* atomic */
+        int stop;    /* atomic */
+        long skew_s; /* of ask.skew_s, unless that is the base's */
 
         struct mutex mtx;
         pthread_cond_t cond;
@@ -72,6 +73,21 @@ static bool is_over(const struct cred *cred, time_t now)
         return cred->expiry && cred->expiry <= now;
 }
 
+time_t cred_now(const struct cred_ask *a)
+{
+        return time(NULL) + (a->skew_s ? __atomic_load_n(a->skew_s, __ATOMIC_RELAXED) : 0);
+}
+
+time_t cred_chain_now(const struct cred_chain *c)
+{
+        return cred_now(&c->ask);
+}
+
+long *cred_chain_skew(struct cred_chain *c)
+{
+        return c->ask.skew_s;
+}
+
 /* --- the thread --- */
 
 static int ask_source(struct cred_chain *c, const struct cred_source *source, struct cred *out)
@@ -82,7 +98,7 @@ static int ask_source(struct cred_chain *c, const struct cred_source *source, st
         int err = source->fetch(a, out);
         if (err == -ENOMEM)
                 cred_no(a, err, "no memory: end another program");
-        if (err || !is_over(out, time(NULL)) || out->outlasts)
+        if (err || !is_over(out, cred_now(a)) || out->outlasts)
                 return err;
         cred_release(out);
         return cred_no(a, -EACCES,
@@ -144,7 +160,7 @@ static bool is_same(const char *a, const char *b)
 
 static void succeed_locked(struct cred_chain *c, struct cred *fresh) REQUIRES(&c->mtx)
 {
-        time_t now = time(NULL), life = fresh->expiry - now;
+        time_t now = cred_chain_now(c), life = fresh->expiry - now;
         time_t lead = life / 2 < LEAD_S ? life / 2 : LEAD_S;
         unsigned serial = c->locked.cred.serial + 1;
         const char *from = c->served ? c->served->name : "nobody";
@@ -161,7 +177,7 @@ static void succeed_locked(struct cred_chain *c, struct cred *fresh) REQUIRES(&c
         cred_release(&c->locked.cred);
         c->locked.cred = *fresh;
         c->locked.cred.serial = serial;
-        c->locked.fetched = now;
+        c->locked.fetched = time(NULL);
         c->locked.source = c->served ? c->served->name : NULL;
         memcpy(c->locked.file, c->ask.secret_file, sizeof c->locked.file);
         *fresh = (struct cred)CRED_INIT;
@@ -183,7 +199,7 @@ static void succeed_locked(struct cred_chain *c, struct cred *fresh) REQUIRES(&c
 /* Only who had credentials goes on by itself; before that each user who asks is told. */
 static void fail_locked(struct cred_chain *c, int err) REQUIRES(&c->mtx)
 {
-        time_t now = time(NULL);
+        time_t now = cred_chain_now(c);
 
         c->locked.err = err;
         snprintf(c->locked.why, sizeof c->locked.why, "%s", c->ask.why);
@@ -200,7 +216,7 @@ static void fail_locked(struct cred_chain *c, int err) REQUIRES(&c->mtx)
 /* The source has none but those that are over, which the store has refused. */
 static bool is_no_use_locked(const struct cred_chain *c, const struct cred *fresh) REQUIRES(&c->mtx)
 {
-        return c->locked.stale && is_over(fresh, time(NULL)) &&
+        return c->locked.stale && is_over(fresh, cred_chain_now(c)) &&
                is_same(fresh->access, c->locked.cred.access);
 }
 
@@ -218,7 +234,7 @@ static void fetch_locked(struct cred_chain *c) REQUIRES(&c->mtx)
                 err = search(c, &fresh);
         mutex_lock(&c->mtx);
         c->locked.fetching = false;
-        c->locked.tried = time(NULL);
+        c->locked.tried = cred_chain_now(c);
         if (!err && is_no_use_locked(c, &fresh))
                 err = cred_no(&c->ask, -ETIMEDOUT,
                               "%s has none but those that have expired, which are refused",
@@ -236,14 +252,14 @@ static void *refresh_loop(void *arg)
 
         mutex_lock(&c->mtx);
         while (!__atomic_load_n(&c->stop, __ATOMIC_SEQ_CST)) {
-                time_t now = time(NULL), due = c->locked.due;
+                time_t now = cred_chain_now(c), due = c->locked.due;
                 if (c->locked.wanted || (due && due <= now)) {
                         fetch_locked(c);
                         continue;
                 }
-                struct timespec until = {.tv_sec = now + SLEEP_MAX_S};
-                if (due && due < until.tv_sec)
-                        until.tv_sec = due;
+                bool soon = due && due - now < SLEEP_MAX_S;
+                const struct timespec until = {.tv_sec = time(NULL) +
+                                                         (soon ? due - now : SLEEP_MAX_S)};
                 mutex_timedwait(&c->cond, &c->mtx, &until);
         }
         mutex_unlock(&c->mtx);
@@ -263,6 +279,7 @@ int cred_chain_open(const struct cred_want *want, struct cred_chain **out, char 
         pthread_cond_init(&c->cond, NULL);
         c->vendor = want->vendor;
         c->ask.stop = &c->stop;
+        c->ask.skew_s = want->base ? want->base->ask.skew_s : &c->skew_s;
         c->ask.anonymous = want->anonymous;
         int err = c->vendor->read_settings(&c->ask, want, &c->set);
         if (!err)
@@ -338,7 +355,8 @@ static void want_locked(struct cred_chain *c) REQUIRES(&c->mtx)
 static int get_locked(struct cred_chain *c, struct cred *out, char *why, size_t nwhy)
         REQUIRES(&c->mtx)
 {
-        time_t now = time(NULL), end = c->locked.stale ? c->locked.ended : c->locked.cred.expiry;
+        time_t now = cred_chain_now(c),
+               end = c->locked.stale ? c->locked.ended : c->locked.cred.expiry;
         bool had = c->locked.cred.kind != CRED_NONE;
 
         *out = (struct cred)CRED_INIT;
@@ -380,7 +398,7 @@ int cred_chain_wait(struct cred_chain *c, struct cred *out, char *why, size_t nw
 
 bool cred_chain_forget(struct cred_chain *c, unsigned serial)
 {
-        time_t now = time(NULL);
+        time_t now = cred_chain_now(c);
         bool others = true;
 
         mutex_lock(&c->mtx);
@@ -426,7 +444,7 @@ void cred_chain_about(struct cred_chain *c, struct store_credentials *out)
                 .kind = have->kind == CRED_KEYS && have->token ? "session keys" : kinds[have->kind],
                 .fetched_s = c->locked.fetched,
                 .expiry_s = have->expiry,
-                .usable = usable_locked(c, time(NULL)),
+                .usable = usable_locked(c, cred_chain_now(c)),
         };
         if (c->locked.err)
                 snprintf(out->why, sizeof out->why, "%.*s", (int)sizeof out->why - 1,

@@ -71,6 +71,11 @@ int cred_chain_get(struct cred_chain *c, struct cred *out, char *why, size_t nwh
 /* The same, but waits for a fetch that is under way. Not on an I/O thread. */
 int cred_chain_wait(struct cred_chain *c, struct cred *out, char *why, size_t nwhy);
 
+/* The servers' clock, by which they sign and end: ours, and atomically what that lacks, as the
+ * server that refused a request said last. A session has those of its base. */
+time_t cred_chain_now(const struct cred_chain *c);
+long *cred_chain_skew(struct cred_chain *c);
+
 /* The store refused the credentials of that serial: others are fetched, unless the source gave the
  * same again some seconds ago. Returns whether there are others, or may be soon. */
 bool cred_chain_forget(struct cred_chain *c, unsigned serial);

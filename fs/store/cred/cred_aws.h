@@ -29,10 +29,16 @@ int cred_aws_role(struct cred_ask *a, const struct cred_role *role, struct cred 
 
 /* The credentials in the XML of STS and CreateSession. */
 int cred_aws_take_xml(struct cred_ask *a, const struct cred_call *c, struct cred *out);
-/* Adds a signature, with its headers, for an exchange whose URL is scheme, host and `path`, and
- * whose body and headers are set. 0 or a negative errno. */
-int cred_aws_sign(struct cred_call *c, const struct cred *with, const char *region,
-                  const char *service, const char *path, const struct uri_pair *query, size_t n);
+/* Who signs a call, and for what: `path` and `query` are those of its URL. */
+struct cred_aws_sign {
+        const struct cred *with;
+        const char *region, *service, *path;
+        const struct uri_pair *query;
+        size_t nquery;
+};
+/* cred_call() of what is signed, headers and body with it: by the servers' clock, which is asked
+ * for once if the server refuses. */
+int cred_aws_call(struct cred_ask *a, struct cred_call *c, const struct cred_aws_sign *by);
 
 /* cred_aws_login.c: the token of a login that the vendor's tool has cached, malloc'ed; one that
  * ends is renewed where it can be. */

@@ -12,6 +12,7 @@
 #include "base/digest.h"
 #include "base/sign/sign_v4.h"
 #include "base/text/xml.h"
+#include "store/core/xml_reply.h"
 
 #include "base/banned.h"
 
@@ -94,8 +95,7 @@ static size_t split_headers(char *text, size_t len, struct uri_pair *v, size_t r
         return n;
 }
 
-int cred_aws_sign(struct cred_call *c, const struct cred *with, const char *region,
-                  const char *service, const char *path, const struct uri_pair *query, size_t n)
+static int sign(struct cred_call *c, time_t now, const struct cred_aws_sign *by)
 {
         CLEANUP(buf_release) struct buf auth = BUF_INIT;
         char date[SIGN_DATE_LEN], hash[2 * SHA256_LEN + 1];
@@ -104,7 +104,7 @@ int cred_aws_sign(struct cred_call *c, const struct cred *with, const char *regi
         CLEANUP(freep) char *host = url ? strndup(url + 3, strcspn(url + 3, "/?")) : NULL;
 
         if (!host || c->body.failed || c->headers.failed)
-                return -ENOMEM;
+                return url ? -ENOMEM : -EINVAL;
 
         sha256(c->body.p, c->body.len, sum);
         hex_encode(sum, sizeof sum, hash);
@@ -117,25 +117,52 @@ int cred_aws_sign(struct cred_call *c, const struct cred *with, const char *regi
         memcpy(text, c->headers.p, c->headers.len);
         struct sign_request req = {
                 .method = c->method,
-                .path = path,
-                .query = query,
-                .nquery = n,
+                .path = by->path,
+                .query = by->query,
+                .nquery = by->nquery,
                 .headers = headers,
                 .nheaders = 1 + split_headers(text, c->headers.len, headers + 1,
                                               sizeof headers / sizeof *headers - 1),
                 .payload_hash = hash,
         };
-        struct sign_key key = {.access = with->access,
-                               .secret = with->secret,
-                               .region = region,
-                               .service = service,
-                               .token = with->token};
-        int err = sign_v4(&req, &key, time(NULL), date, &auth);
+        struct sign_key key = {.access = by->with->access,
+                               .secret = by->with->secret,
+                               .region = by->region,
+                               .service = by->service,
+                               .token = by->with->token};
+        int err = sign_v4(&req, &key, now, date, &auth);
         cred_call_header(c, "x-amz-date", date);
-        if (with->token)
-                cred_call_header(c, "x-amz-security-token", with->token);
+        if (by->with->token)
+                cred_call_header(c, "x-amz-security-token", by->with->token);
         cred_call_header(c, "Authorization", auth.p);
         return err;
+}
+
+/* "Signature expired: [...] is now earlier than [...]" is what the Security Token Service says of
+ * one that is signed by a clock which is off, with the code of one that is wrong. */
+static bool is_refused_for_its_time(const struct cred_ask *a, const struct cred_call *c)
+{
+        return a->skew_s && (c->status == 400 || c->status == 403) &&
+               clock_follow(cred_call_reply_header(c, "date"), false, a->skew_s);
+}
+
+int cred_aws_call(struct cred_ask *a, struct cred_call *c, const struct cred_aws_sign *by)
+{
+        size_t unsigned_len = c->headers.len;
+
+        for (bool again = false;; again = true) {
+                int err = sign(c, cred_now(a), by);
+                if (err == -EINVAL)
+                        return cred_no(a, err,
+                                       "%s: its address is no URL of http or https: correct it",
+                                       c->what);
+                if (err)
+                        return cred_no(a, err, "no memory: end another program");
+                err = cred_call(a, c);
+                if (err || again || !is_refused_for_its_time(a, c))
+                        return err;
+                c->headers.len = unsigned_len;
+        }
 }
 
 int cred_aws_role(struct cred_ask *a, const struct cred_role *role, struct cred *out)
@@ -160,14 +187,13 @@ int cred_aws_role(struct cred_ask *a, const struct cred_role *role, struct cred 
                 err = cred_read_file(a, role->token_file, &token);
                 token.p[strcspn(token.p, "\r\n")] = 0;
                 cred_call_field(&c, "WebIdentityToken", token.p);
-        } else if (cred_aws_sign(&c, role->with, region, "sts", "/", NULL, 0)) {
-                err = cred_no(a, -ENOMEM, "no memory: end another program");
         }
         if (err)
                 return err == -ENOENT ? -EINVAL : err;
         buf_addc(&c.url, '/');
         cred_call_header(&c, "Content-Type", "application/x-www-form-urlencoded; charset=utf-8");
-        err = cred_call(a, &c);
+        const struct cred_aws_sign by = {role->with, region, "sts", .path = "/"};
+        err = role->token_file ? cred_call(a, &c) : cred_aws_call(a, &c, &by);
         if (!err)
                 err = cred_call_ok(a, &c);
         if (!err)

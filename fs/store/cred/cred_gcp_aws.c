@@ -121,7 +121,10 @@ int gcp_aws_subject(struct cred_ask *a, const struct gcp_file *f, struct buf *to
         CLEANUP(cred_release) struct cred keys = CRED_INIT;
         CLEANUP(freep) char *profile = strdup("default");
         const char *audience = gcp_field(a, f, "audience");
-        struct cred_ask aws = {.profile = profile, .ca_bundle = a->ca_bundle, .stop = a->stop};
+        struct cred_ask aws = {.profile = profile,
+                               .ca_bundle = a->ca_bundle,
+                               .skew_s = a->skew_s,
+                               .stop = a->stop};
 
         if (!audience || !profile)
                 return audience ? -ENOMEM : -EINVAL;

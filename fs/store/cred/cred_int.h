@@ -23,6 +23,7 @@ struct cred_ask {
         unsigned machine_ms;     /* most that a try of a metadata server takes, once; 0: as set */
         struct cred_chain *base; /* of sessions: */
         char *sse, *sse_kms_key;
+        long *skew_s;                    /* of the chain, see cred_chain_skew(); NULL: none */
         const int *stop;                 /* atomic: the chain is closed */
         char secret_file[CRED_FILE_MAX]; /* where the source found one; "" nowhere */
         char why[CRED_WHY_MAX];
@@ -105,6 +106,8 @@ void cred_call_field(struct cred_call *c, const char *name, const char *value);
 /* Sends it, again where that may help. 0 when any whole reply came; -ETIMEDOUT (-EHOSTDOWN with
  * `metadata`), -ECANCELED, -EPROTO (TLS) or -ENOMEM with the reason. */
 int cred_call(struct cred_ask *a, struct cred_call *c);
+/* The time by the chain's clock. */
+time_t cred_now(const struct cred_ask *a);
 /* The value of a header of the reply (its name in lower case), or NULL. */
 const char *cred_call_reply_header(const struct cred_call *c, const char *name);
 /* Wants status 200: the reason names the server, the status and the server's own code (error,

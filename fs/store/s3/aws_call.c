@@ -65,12 +65,9 @@ static int send_call(struct settings *s, const struct store_aws_call *w, const s
         cred_call_header(&c, "Content-Type", "application/x-amz-json-1.0");
         cred_call_header(&c, "X-Amz-Target", w->target);
         buf_adds(&c.body, w->body);
-        int err = cred_aws_sign(&c, keys, region, w->service, "/", NULL, 0);
-        if (err)
-                return cred_no(a, err, "%s: its address is no URL of http or https: correct it",
-                               w->what);
         buf_addc(&c.url, '/');
-        err = cred_call(a, &c);
+        const struct cred_aws_sign by = {keys, region, w->service, .path = "/"};
+        int err = cred_aws_call(a, &c, &by);
         return err ? err : cred_call_ok(a, &c);
 }
 
@@ -91,6 +88,7 @@ int store_aws_call(const struct store_aws_call *w, char *why, size_t nwhy)
                 err = cred_chain_wait(chain, &keys, why, nwhy);
         if (err)
                 return err;
+        s.ask.skew_s = cred_chain_skew(chain);
         CLEANUP(freep) char *machine = NULL;
         err = read_service_settings(&s, &want, name);
         const char *region = either(w->region, s.set.region);

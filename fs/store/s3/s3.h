@@ -46,7 +46,6 @@ struct store_kind {
         char *endpoint;  /* "http://host:port" without a path; NULL: the vendor's */
         char *base;      /* the endpoint's path, without a '/' at its end; NULL: none */
         bool path_style; /* the bucket is in the path, not in the host's name */
-        long skew_s;     /* atomic: the server's clock less ours */
         enum store_checksums checksums;
         unsigned no_sums, no_upload_sums;   /* atomic bits of enum s3_sum: the server knows none
                                                such at all, or of the parts of uploads together */

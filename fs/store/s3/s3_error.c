@@ -192,7 +192,7 @@ static bool correct(struct store_kind *k, struct op *op, const char *region)
         if (status == 301 || status == 307 || status == 400 || status == 403)
                 if (follow_region(k, op, region))
                         return true;
-        if (s3_follow_clock(op, &k->skew_s))
+        if (s3_follow_clock(op, cred_chain_skew(k->creds)))
                 return true;
         if (refuses_credentials(op) && !(op->moves & MOVED_CREDENTIALS)) {
                 op->moves |= MOVED_CREDENTIALS;

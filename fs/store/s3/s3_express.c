@@ -101,10 +101,9 @@ static int create_session(struct cred_ask *a, struct cred *out)
         if (a->sse_kms_key)
                 cred_call_header(&c, "x-amz-server-side-encryption-aws-kms-key-id", a->sse_kms_key);
         buf_adds(&c.url, a->file);
-        if (cred_aws_sign(&c, &keys, a->region, "s3express", path, query, 1))
-                return cred_no(a, -ENOMEM, "no memory: end another program");
         buf_adds(&c.url, "?session=");
-        err = cred_call(a, &c);
+        const struct cred_aws_sign by = {&keys, a->region, "s3express", path, query, 1};
+        err = cred_aws_call(a, &c, &by);
         if (!err)
                 err = cred_call_ok(a, &c);
         if (!err)

@@ -179,7 +179,7 @@ static int sign_and_add(struct store_kind *k, struct op *op, struct s3_msg *m, c
                                .region = region,
                                .service = k->session ? "s3express" : "s3",
                                .cache = &k->sign_cache};
-        time_t now = time(NULL) + __atomic_load_n(&k->skew_s, __ATOMIC_RELAXED);
+        time_t now = cred_chain_now(k->creds);
         err = sign_v4(&req, &key, now, date, &auth);
         if (err)
                 return err;
