@@ -93,6 +93,7 @@ static const char usage[] =
         "                          s3: where objects of INTELLIGENT_TIERING are\n"
         "  --content-etags         equal bytes have equal ETags\n"
         "  --hns                   gs: buckets have a hierarchical namespace\n"
+        "  --zonal                 gs: buckets are in a zone, and take appendable objects alone\n"
         "  --versioning            versions that are replaced or deleted stay readable\n"
         "  --no-move               gs: moveTo is not there (404)\n"
         "  --testbench             gs: the ways of the vendor's testbench\n"
@@ -141,6 +142,7 @@ static const struct option longs[] = {
         {"archive-tier", required_argument, NULL, OPT_ARCHIVE_TIER},
         {"content-etags", no_argument, NULL, OPT_CONTENT_ETAGS},
         {"hns", no_argument, NULL, OPT_HNS},
+        {"zonal", no_argument, NULL, OPT_ZONAL},
         {"versioning", no_argument, NULL, OPT_VERSIONING},
         {"no-move", no_argument, NULL, OPT_NO_MOVE},
         {"testbench", no_argument, NULL, OPT_TESTBENCH},
@@ -246,6 +248,10 @@ static int set_odd_option(struct options *o, int opt, char *value)
                 return set_skew(value, &o->server.service.clock_skew_s);
         case OPT_QUOTA:
                 return set_size("quota", value, &o->quota);
+        case OPT_ZONAL:
+                o->gs.zonal = true;
+                o->hns = true;
+                return 0;
         case OPT_HNS:
                 o->hns = true;
                 return 0;
@@ -372,6 +378,7 @@ static int check_effects(const struct options *o)
                 {OPT_OBJECT_LOCK, &protocol_s3},
                 {OPT_ARCHIVE_TIER, &protocol_s3},
                 {OPT_HNS, &protocol_gs},
+                {OPT_ZONAL, &protocol_gs},
                 {OPT_NO_MOVE, &protocol_gs},
                 {OPT_TESTBENCH, &protocol_gs},
                 {OPT_NAME_PAUSE, &protocol_gs},

@@ -40,6 +40,7 @@ enum {
         OPT_ARCHIVE_TIER,
         OPT_CONTENT_ETAGS,
         OPT_HNS,
+        OPT_ZONAL,
         OPT_VERSIONING,
         OPT_NO_MOVE,
         OPT_TESTBENCH,

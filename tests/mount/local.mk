@@ -45,6 +45,7 @@ mount_tests = \
 	%D%/gs_retained.sh \
 	%D%/gs_testbench.sh \
 	%D%/gs_versions.sh \
+	%D%/gs_zonal.sh \
 	%D%/handles.sh \
 	%D%/heirs.sh \
 	%D%/hostile_objects.sh \

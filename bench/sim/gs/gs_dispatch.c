@@ -61,6 +61,28 @@ static const struct gs_op ops[] = {
         {"batch", "POST", "batch", NULL, BODY_TEXT, NULL, gs_batch},
 };
 
+/* What a zonal bucket says, whose objects are appendable and are made as such. True when the reply
+ * is set. */
+static bool zonal_lacks(const struct service *s, struct request *x)
+{
+        static const struct {
+                const char *op, *said;
+        } none[] = {
+                {"objects.insert", "This bucket requires appendable objects."},
+                {"objects.resumable", "Zonal buckets do not support resumable upload."},
+                {"objects.compose", "Zonal buckets do not support compose."},
+                {"objects.rewrite", "Zonal buckets do not support rewrite."},
+                {"objects.copy", "Zonal buckets do not support copy."},
+                {"PutObject", "This bucket requires appendable objects."},
+                {"CreateMultipartUpload", "Zonal buckets do not support multipart uploads."},
+        };
+
+        for (size_t i = 0; s->gs->zonal && i < sizeof none / sizeof *none; i++)
+                if (!strcmp(x->op, none[i].op))
+                        protocol_gs.refuse(x, 400, "invalid", none[i].said);
+        return x->status != 0;
+}
+
 /* Of these the testbench knows nothing. */
 static bool testbench_lacks(const struct request *x)
 {
@@ -223,7 +245,7 @@ static void begin_json(struct service *s, struct request *x, struct buf *path)
                 gs_fail(x, -ENXIO);
         else if (gs_is_unpaid(s, x))
                 gs_refuse(x, 400, "required", GS_UNPAID);
-        else if (lacks_permission(s, x) || gs_bad_key(s, x, x->key) ||
+        else if (zonal_lacks(s, x) || lacks_permission(s, x) || gs_bad_key(s, x, x->key) ||
                  gs_bad_key(s, x, x->other_key))
                 return;
         else if (op->to == BODY_TEXT && x->rq.body_len > EXCHANGE_TEXT_MAX)
@@ -242,6 +264,8 @@ static void begin(struct service *s, struct request *x)
                 begin_json(s, x, &path);
         else
                 protocol_s3.begin(s, x);
+        if (!json && !x->status)
+                zonal_lacks(s, x);
         if (!json && !x->status && s->gs->testbench && *x->upload == 0 &&
             request_query(x, "uploads"))
                 protocol_s3.refuse(x, 501, "NotImplemented", NULL);

@@ -255,8 +255,9 @@ void gs_storage_layout(struct service *s, struct request *x)
         buf_adds(&x->body, "{\"kind\":\"storage#storageLayout\",");
         gs_field(&x->body, "bucket", x->bucket);
         buf_addf(&x->body,
-                 "\"location\":\"US\",\"locationType\":\"multi-region\","
+                 "\"location\":\"US\",\"locationType\":\"%s\","
                  "\"hierarchicalNamespace\":{\"enabled\":%s}}\n",
+                 s->gs->zonal ? "zone" : "multi-region",
                  object_store_has_folders(s->objects) ? "true" : "false");
         gs_reply_json(x);
 }

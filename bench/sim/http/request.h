@@ -150,6 +150,7 @@ struct s3_options {
 /* How the buckets of the second protocol behave. */
 struct gs_options {
         bool no_move;           /* as a server that does not know of it */
+        bool zonal;             /* buckets are in a zone */
         bool testbench;         /* as the vendor's testbench */
         uint64_t rewrite_chunk; /* bytes a call of rewriteTo copies; 0: all */
         uint64_t resume_short;  /* bytes of a chunk that are kept; 0: all */

@@ -83,6 +83,11 @@ void advise(const struct params *p, struct store *s, const char *url, const char
         advise_credentials(s);
         advise_prefix(s, url);
         advise_kills(p);
+        const char *no_writes = p->ro ? NULL : store_no_writes(s);
+        if (no_writes)
+                log_warn_of(LOG_ABOUT(.operation = "mount",
+                                      .remedy = "mount it with ro, or take another bucket"),
+                            "%s: %s", url, no_writes);
         if (lacks)
                 log_warn_of(LOG_ABOUT(.operation = "mount", .remedy = "allow it, or mount with ro"),
                             "%s can only be read: the store denies %s", url, lacks);

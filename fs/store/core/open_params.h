@@ -23,6 +23,10 @@ unsigned store_transfers_most(const struct params *p);
  * said nothing of the kind, which is no promise. */
 const char *store_check_write(struct store *s);
 
+/* Why no file can be written to the bucket, whatever is allowed: a constant; NULL: nothing is known
+ * against it. After store_check(). */
+const char *store_no_writes(const struct store *s);
+
 /* The file that the credentials at hand, or what they were fetched with, were read from; "" none.
  */
 enum { STORE_SECRET_FILE_MAX = 512 };

@@ -599,6 +599,12 @@ size_t store_plain_bucket(const char *text)
         return strcspn(text, "/");
 }
 
+const char *store_no_reason(const struct store_kind *k)
+{
+        (void)k;
+        return NULL;
+}
+
 unsigned store_no_caps(const struct store_kind *k)
 {
         (void)k;

@@ -511,6 +511,11 @@ void store_credentials(struct store *s, struct store_credentials *out)
         s->ops->credentials(s->kind, out);
 }
 
+const char *store_no_writes(const struct store *s)
+{
+        return s->ops->no_writes(s->kind);
+}
+
 void store_secret_file(struct store *s, char out[STORE_SECRET_FILE_MAX])
 {
         s->ops->secret_file(s->kind, out, STORE_SECRET_FILE_MAX);

@@ -237,6 +237,17 @@ static void gcs_credentials(struct store_kind *k, struct store_credentials *out)
         cred_chain_about(k->creds, out);
 }
 
+/* "Objects in zonal buckets are always stored in Rapid storage and are appendable" (Cloud Storage,
+ * "Rapid Bucket"): no others are taken, and none are composed or rewritten. */
+static const char *gcs_no_writes(const struct store_kind *k)
+{
+        return __atomic_load_n(&k->zonal, __ATOMIC_RELAXED)
+                       ? "the bucket is zonal (Rapid Bucket) and takes appendable objects alone, "
+                         "which are not made here: files can be read, renamed and removed, and "
+                         "none be written"
+                       : NULL;
+}
+
 static void gcs_secret_file(struct store_kind *k, char *out, size_t n)
 {
         cred_chain_file(k->creds, out, n);
@@ -256,6 +267,7 @@ const struct store_ops store_gcs = {
         .renew = gcs_renew,
         .credentials = gcs_credentials,
         .secret_file = gcs_secret_file,
+        .no_writes = gcs_no_writes,
         .more_caps = gcs_more_caps,
         .ramps = gcs_ramps,
         .asks_first = store_no_question,

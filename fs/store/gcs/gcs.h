@@ -26,6 +26,7 @@ struct store_kind {
         long skew_s; /* atomic: the server's clock less ours; keys sign the time */
         enum store_way upload;
         bool folders;       /* atomic: the bucket has a hierarchical namespace */
+        bool zonal;         /* atomic: it is in a zone */
         bool no_move;       /* atomic: the server has no moveTo */
         bool moves;         /* atomic: it has, it was seen */
         bool no_batch;      /* atomic: it takes no batches */

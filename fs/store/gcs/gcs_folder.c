@@ -56,6 +56,8 @@ int gcs_layout_parse(struct store_kind *k, struct op *op)
         if (has)
                 log_info("store: bucket %s has a hierarchical namespace: directories are folders",
                          k->bucket);
+        bool zonal = !strcmp(json_string(json_get(j, "locationType"), ""), "zone");
+        __atomic_store_n(&k->zonal, zonal, __ATOMIC_RELAXED);
         return 0;
 }
 

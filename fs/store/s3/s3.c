@@ -230,6 +230,7 @@ const struct store_ops store_s3 = {
         .renew = s3_renew,
         .credentials = s3_credentials,
         .secret_file = s3_secret_file,
+        .no_writes = store_no_reason,
         .more_caps = s3_more_caps,
         .ramps = store_no_ramp, /* 503 says when it is too much */
         .asks_first = s3_asks_first,
