@@ -162,6 +162,9 @@ struct store_object {
 struct store_cond {
         bool if_absent;
         const char *if_match;
+        /* With if_match, where the store tells it: how many changes of metadata alone
+         * that version has seen, as struct store_meta has it; 0: any. */
+        uint64_t metageneration;
 };
 
 /* A body to send. read() copies bytes [off, off+len) to dst and returns 0 or a negative errno,

@@ -5,7 +5,7 @@
 CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 23
+plan 39
 start_store
 mount_ckptfs attr_ttl=600
 other=$tmp/other
@@ -70,6 +70,35 @@ set_faults set_meta_lost
 expect_eq ok "$(fdo chmod 0600 "$mnt/g")" "the reply to a change of attributes is lost"
 set_faults
 expect_eq 33152 "$(mode g)" "a change whose reply was lost is at the store"
+# A publication has what was changed here, and what another host has changed since the file was opened.
+all_kept() {
+	[ "$(mode "$1") $(names "$1" | tr ' ' '\n' | sort | xargs)" = "33152 user.before user.ours user.theirs" ]
+}
+kept() { # NAME SAID CALLS...: another host changes NAME, which these calls write
+	file=$1 said=$2
+	shift 2
+	chmod 644 "$mnt/$file"
+	expect_eq "ok 100644" "$(fdo setxattr user.before "$mnt/$file") $(stat -c %f "$other/$file" | sed s/81a4/100644/)" \
+		"$file: both mounts know it"
+	fdo_begin "$@" pause close
+	expect_eq "ok ok ok" "$(fdo chmod 0600 "$other/$file" setxattr user.theirs "$other/$file" setxattr user.ours "$mnt/$file")" \
+		"$file: two mounts change attributes while it is written"
+	fdo_ends "$said ok ok" "$file: it is published"
+	# promise: gs.attrs-both
+	check "$file: all changes are at the store" wait_for 20 all_kept "$file"
+}
+printf bytes >"$mnt/small"
+requests_mark
+kept small "ok ok" open wa "$mnt/small" write 5
+expect_eq 10 "$(objects size small)" "a file whose attributes were changed elsewhere has all bytes"
+expect_requests "a publication that meets other attributes is one request more, and a look" PutObject=2
+head -c 12000000 /dev/urandom >"$tmp/data"
+cp "$tmp/data" "$mnt/parts"
+kept parts "ok ok ok" src "$tmp/data" open w "$mnt/parts" pwrite 12000000 0
+same "a file of parts whose attributes were changed elsewhere has all bytes" "$tmp/data" parts
+cp "$tmp/data" "$mnt/longer"
+kept longer "ok ok" open wa "$mnt/longer" write 6000000
+expect_eq 18000000 "$(objects size longer)" "a file that was appended to while its attributes were changed has all bytes"
 umount "$other"
 wait $second
 expect_eq 0 $? "the other daemon ends well"

@@ -262,6 +262,70 @@ START_TEST(a_copy_does_not_follow_the_original)
 }
 END_TEST
 
+static void set(struct attr *a, const char *name, const char *value)
+{
+        ck_assert_int_eq(attr_user_set(a, name, value, strlen(value), 0), 0);
+}
+
+static const char *user(const struct attr *a, const char *name)
+{
+        static char value[16];
+        ssize_t n = attr_user_get(a, name, value, sizeof value - 1);
+        value[n < 0 ? 0 : n] = '\0';
+        return n < 0 ? NULL : value;
+}
+
+START_TEST(of_the_changes_of_two_hosts_both_stay)
+{
+        struct attr base = {.set = ATTR_MODE | ATTR_UID | ATTR_MTIME,
+                            .mode = S_IFREG | 0644,
+                            .uid = 7,
+                            .mtime_ns = 5};
+        set(&base, "user.same", "same");
+        set(&base, "user.ours", "old");
+        set(&base, "user.both", "old");
+        set(&base, "user.removed here", "old");
+        set(&base, "user.removed there", "old");
+        ck_assert_int_eq(attr_more_put(&base, "foreign", "old", 3, true), 0);
+        struct attr a = attr_copy(&base), theirs = attr_copy(&base);
+
+        attr_touch(&a, 9, 0);
+        a.uid = 8;
+        set(&a, "user.ours", "ours");
+        set(&a, "user.both", "ours");
+        ck_assert_int_eq(attr_user_remove(&a, "user.removed here"), 0);
+        theirs.mode = S_IFREG | 0600;
+        theirs.gid = 3;
+        theirs.set |= ATTR_GID;
+        theirs.metageneration = 4;
+        set(&theirs, "user.both", "theirs");
+        set(&theirs, "user.added", "theirs");
+        ck_assert_int_eq(attr_user_remove(&theirs, "user.removed there"), 0);
+        ck_assert_int_eq(attr_more_put(&theirs, "foreign", "new", 3, true), 0);
+
+        ck_assert_int_eq(attr_merge(&a, &base, &theirs), 0);
+        ck_assert_uint_eq(a.set, ATTR_MODE | ATTR_UID | ATTR_GID | ATTR_MTIME | ATTR_CTIME);
+        ck_assert_uint_eq(a.mode, S_IFREG | 0600);
+        ck_assert_uint_eq(a.uid, 8);
+        ck_assert_uint_eq(a.gid, 3);
+        ck_assert_int_eq(a.mtime_ns, 9);
+        ck_assert(a.written);
+        ck_assert_uint_eq(a.metageneration, 4);
+        ck_assert_str_eq(user(&a, "user.same"), "same");
+        ck_assert_str_eq(user(&a, "user.ours"), "ours");
+        ck_assert_str_eq(user(&a, "user.both"), "ours");
+        ck_assert_str_eq(user(&a, "user.added"), "theirs");
+        ck_assert_ptr_null(user(&a, "user.removed here"));
+        ck_assert_ptr_null(user(&a, "user.removed there"));
+        struct store_meta m;
+        ck_assert_int_eq(attr_to_meta(&a, &m), 0);
+        ck_assert_str_eq(store_meta_get(&m, "foreign"), "new");
+        attr_release(&a);
+        attr_release(&base);
+        attr_release(&theirs);
+}
+END_TEST
+
 START_TEST(writing_moves_times_and_takes_set_id_bits)
 {
         struct attr a = {.set = ATTR_MODE, .mode = S_IFREG | 06755};
@@ -334,6 +398,7 @@ int main(void)
         tcase_add_test(t, user_attributes_follow_the_flags_and_sizes);
         tcase_add_test(t, more_than_a_store_takes_is_refused_and_changes_nothing);
         tcase_add_test(t, a_copy_does_not_follow_the_original);
+        tcase_add_test(t, of_the_changes_of_two_hosts_both_stay);
         tcase_add_test(t, writing_moves_times_and_takes_set_id_bits);
         tcase_add_test(t, a_write_that_failed_takes_its_times_back);
         tcase_add_test(t, times_that_were_set_outlast_a_write_that_failed);

@@ -77,6 +77,7 @@ int mount_init(struct mount *m, struct store *store)
                 .unlock = node_writer_unlock,
                 .passes = node_writer_passes,
                 .meta = node_writer_meta,
+                .merge = node_writer_merge,
                 .published = node_writer_published,
                 .gone = node_writer_gone,
         };

@@ -32,6 +32,8 @@ struct wfile *node_writer_locked(struct mount *m, struct node *n, const char *ke
                 if (n->nreaders)
                         wfile_read_too(n->file);
                 n->turn++;
+                if (n->published && n->attr_known)
+                        tree_note_attr_locked(n);
                 tree_note_open_locked(m->tree, n);
         }
         n->nwriters++;
@@ -91,6 +93,7 @@ void node_writer_put(struct mount *m, struct node *n, struct wfile *f, const str
                 carried = attr_copy(&n->attr);
         if (last && n->file == f && !read) {
                 shown = TAKE_PTR(n->file);
+                tree_drop_attr_base(n);
                 tree_note_open_locked(m->tree, n);
                 if (!n->published)
                         tree_remove_locked(m->tree, n);
@@ -153,6 +156,11 @@ void node_writer_passes(void *mount, const char *key, const char *etag)
 int node_writer_meta(void *mount, void *node, bool early, struct store_meta *meta)
 {
         return attr_sync_meta(mount, node, early, meta);
+}
+
+int node_writer_merge(void *mount, void *node, const struct store_object *obj)
+{
+        return attr_sync_merge(mount, node, obj);
 }
 
 /* Attributes that changed while the version was on its way are sent after it, and those that it was

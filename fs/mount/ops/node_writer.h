@@ -39,6 +39,7 @@ int node_writer_lock(void *mount, const char *key, bool alone, struct waiter *w,
 void node_writer_unlock(void *mount, struct key_lock *l);
 void node_writer_passes(void *mount, const char *key, const char *etag);
 int node_writer_meta(void *mount, void *node, bool early, struct store_meta *meta);
+int node_writer_merge(void *mount, void *node, const struct store_object *obj);
 void node_writer_published(void *mount, void *node, const struct store_object *obj,
                            int64_t asked_ns);
 void node_writer_gone(void *mount, void *node);

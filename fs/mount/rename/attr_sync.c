@@ -162,6 +162,8 @@ static bool end_request_locked(struct attr_sync *a, int err, const struct store_
                 n->attr_saved = a->turn;
                 n->published = true;
                 n->marker = n->dir;
+                if (n->file && n->attr_saved == n->attr_now)
+                        tree_note_attr_locked(n);
                 n->known_ns = tree_now_ns(); /* heads asked before tell of the past */
                 take_version_locked(a, obj);
         }
@@ -330,6 +332,23 @@ int attr_sync_meta(struct mount *m, struct node *n, bool early, struct store_met
         return err;
 }
 
+int attr_sync_merge(struct mount *m, struct node *n, const struct store_object *obj)
+{
+        CLEANUP(attr_release) struct attr theirs = {0};
+        static const struct attr none;
+
+        int err = attr_from_object(obj, n->dir, &theirs);
+        if (err)
+                return err;
+        tree_lock(m->tree);
+        err = attr_merge(&n->attr, n->attr_base ? n->attr_base : &none, &theirs);
+        n->attr_now++; /* an upload that began before has them not */
+        if (!err && n->attr_base)
+                attr_move(n->attr_base, &theirs);
+        tree_unlock(m->tree);
+        return err;
+}
+
 bool attr_sync_published_locked(struct mount *m, struct node *n, const struct store_object *obj,
                                 int64_t asked_ns) REQUIRES(tree_mutex)
 {
@@ -344,6 +363,8 @@ bool attr_sync_published_locked(struct mount *m, struct node *n, const struct st
                 more ? 0 : obj->meta.metageneration; /* nobody makes the rest of the changes anew */
         if (n->attr_early && n->attr.written)
                 n->attr.set &= ~(unsigned)(ATTR_MTIME | ATTR_CTIME); /* the store tells them */
+        if (!more && n->file)
+                tree_note_attr_locked(n);
         info.attr = &n->attr;
         if (tree_set_info_locked(m->tree, n, &info) || n->attr_early)
                 n->fresh_until = 0;

@@ -45,6 +45,9 @@ void attr_sync_finish(struct mount *m);
 /* The metadata of the version that is to be published. `early`: of an upload that begins before the
  * last byte is known. 0, -ENOSPC or -ENOMEM. */
 int attr_sync_meta(struct mount *m, struct node *n, bool early, struct store_meta *meta);
+/* The version that the file began with has other metadata than when it was asked for: those come,
+ * but for what was changed here. 0 or a negative errno. */
+int attr_sync_merge(struct mount *m, struct node *n, const struct store_object *obj);
 /* The commit that asked attr_sync_meta() last was published as `obj`, as the store was asked to at
  * `asked_ns`. The node takes that over. Whether attributes changed meanwhile: call attr_sync(). The
  * tree is locked. */

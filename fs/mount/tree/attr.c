@@ -232,6 +232,42 @@ int attr_to_meta_early(const struct attr *a, struct store_meta *m)
         return attr_to_meta(&early, m);
 }
 
+/* --- changes of two hosts --- */
+
+/* ATTR_* in which the two differ. */
+static unsigned differences(const struct attr *a, const struct attr *b)
+{
+        unsigned bits = a->set ^ b->set;
+
+        bits |= a->mode != b->mode ? ATTR_MODE : 0;
+        bits |= a->uid != b->uid ? ATTR_UID : 0;
+        bits |= a->gid != b->gid ? ATTR_GID : 0;
+        bits |= a->mtime_ns != b->mtime_ns ? ATTR_MTIME : 0;
+        bits |= a->atime_ns != b->atime_ns ? ATTR_ATIME : 0;
+        bits |= a->ctime_ns != b->ctime_ns ? ATTR_CTIME : 0;
+        return bits;
+}
+
+int attr_merge(struct attr *a, const struct attr *base, const struct attr *theirs)
+{
+        unsigned ours = differences(a, base);
+        int err = attr_more_merge(a, base, theirs);
+
+        if (err)
+                return err;
+        a->set = (a->set & ours) | (theirs->set & ~ours);
+        a->mode = ours & ATTR_MODE ? a->mode : theirs->mode;
+        a->uid = ours & ATTR_UID ? a->uid : theirs->uid;
+        a->gid = ours & ATTR_GID ? a->gid : theirs->gid;
+        a->mtime_ns = ours & ATTR_MTIME ? a->mtime_ns : theirs->mtime_ns;
+        a->atime_ns = ours & ATTR_ATIME ? a->atime_ns : theirs->atime_ns;
+        a->ctime_ns = ours & ATTR_CTIME ? a->ctime_ns : theirs->ctime_ns;
+        a->partial = theirs->partial;
+        a->tagged = theirs->tagged;
+        a->metageneration = theirs->metageneration;
+        return 0;
+}
+
 enum { TIMES = ATTR_MTIME | ATTR_CTIME };
 
 void attr_touch(struct attr *a, int64_t now_ns, uid_t uid)

@@ -65,6 +65,10 @@ int attr_to_meta(const struct attr *a, struct store_meta *m);
  * still moves. */
 int attr_to_meta_early(const struct attr *a, struct store_meta *m);
 
+/* Another host has changed what was `base` to `theirs`: *a gets that, but for what differs from the
+ * base, which was changed here. 0 or -ENOMEM. */
+int attr_merge(struct attr *a, const struct attr *base, const struct attr *theirs);
+
 /* The file was written or cut at `now_ns`, by `uid`: moves its times, and takes set-id bits from
  * what somebody else than root wrote. */
 void attr_touch(struct attr *a, int64_t now_ns, uid_t uid);
@@ -101,6 +105,8 @@ struct attr_more { /* never changed once made, so copies share it */
 };
 struct attr_more *attr_more_ref(struct attr_more *more);
 void attr_more_unref(struct attr_more *more);
+/* The same as attr_merge(), of the pairs. */
+int attr_more_merge(struct attr *a, const struct attr *base, const struct attr *theirs);
 /* Adds a pair, replacing one of that name and kind. 0 or -ENOMEM. */
 int attr_more_put(struct attr *a, const char *name, const void *value, size_t len, bool foreign);
 /* The value of `xattr` and back. 0, -ENOSPC or -ENOMEM. */

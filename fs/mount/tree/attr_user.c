@@ -96,6 +96,45 @@ static const struct attr_pair *find(const struct attr *a, const char *name)
         return NULL;
 }
 
+/* The pair of that name and kind, or NULL. */
+static const struct attr_pair *find_like(const struct attr *a, const struct attr_pair *p)
+{
+        for (size_t i = 0; a->more && i < a->more->n; i++)
+                if (a->more->v[i].foreign == p->foreign && !strcmp(a->more->v[i].name, p->name))
+                        return &a->more->v[i];
+        return NULL;
+}
+
+static bool has_same(const struct attr *a, const struct attr_pair *p)
+{
+        const struct attr_pair *q = find_like(a, p);
+        return q && q->len == p->len && !memcmp(q->value, p->value, p->len);
+}
+
+int attr_more_merge(struct attr *a, const struct attr *base, const struct attr *theirs)
+{
+        CLEANUP(attr_release)
+        struct attr merged = {.more = attr_more_ref(theirs->more)};
+
+        for (size_t i = 0; a->more && i < a->more->n; i++) {
+                const struct attr_pair *p = &a->more->v[i];
+                if (!has_same(base, p) &&
+                    attr_more_put(&merged, p->name, p->value, p->len, p->foreign))
+                        return -ENOMEM;
+        }
+        for (size_t i = 0; base->more && i < base->more->n; i++) {
+                const struct attr_pair *p = &base->more->v[i];
+                if (find_like(a, p)) /* else it was removed here */
+                        continue;
+                struct attr_more *without = copy_without(&merged, p->name, p->foreign);
+                if (!without)
+                        return -ENOMEM;
+                take_more(&merged, without);
+        }
+        take_more(a, TAKE_PTR(merged.more));
+        return 0;
+}
+
 /* --- what programs ask --- */
 
 ssize_t attr_user_get(const struct attr *a, const char *name, void *buf, size_t size)

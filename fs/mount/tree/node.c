@@ -43,6 +43,27 @@ static void set_attr_locked(struct node *n, const struct attr *a) REQUIRES(tree_
         struct attr copy = attr_copy(a);
         attr_move(&n->attr, &copy);
         n->attr_known = true;
+        if (n->attr_base)
+                tree_note_attr_locked(n);
+}
+
+/* Without memory all that it has counts as changed here. */
+void tree_note_attr_locked(struct node *n) REQUIRES(tree_mutex)
+{
+        struct attr now = attr_copy(&n->attr);
+
+        if (!n->attr_base)
+                n->attr_base = calloc(1, sizeof *n->attr_base);
+        if (n->attr_base)
+                attr_move(n->attr_base, &now);
+        attr_release(&now);
+}
+
+void tree_drop_attr_base(struct node *n)
+{
+        if (n->attr_base)
+                attr_release(n->attr_base);
+        free(TAKE_PTR(n->attr_base));
 }
 
 /* What was changed here and not sent yet stays. A listing that shows another version than the one

@@ -125,6 +125,7 @@ static void node_free(struct node *n)
         free(n->orphan_key);
         free(n->replaced_etag);
         attr_release(&n->attr);
+        tree_drop_attr_base(n);
         dir_tombstones_release(&n->tombstones);
         history_free(n->history);
         free(n->name);

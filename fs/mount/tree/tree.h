@@ -91,9 +91,11 @@ struct node {
         unsigned absent;     /* of a directory: names looked for in vain, since one was found */
         struct dir_tombstones tombstones; /* of a directory: where it has no names */
         struct readdir_history
-                *history; /* of a directory: its names as they were listed, or NULL */
-        bool ahead;       /* asked for ahead and not looked at yet, see stat_prefetch.h */
-        bool attr_early;  /* the commit's were taken before its last byte */
+                *history;       /* of a directory: its names as they were listed, or NULL */
+        bool ahead;             /* asked for ahead and not looked at yet, see stat_prefetch.h */
+        bool attr_early;        /* the commit's were taken before its last byte */
+        struct attr *attr_base; /* of a file that is written: what the version that it began with
+                                   carries; or NULL */
         struct attr_sync
                 *attr_sync; /* a change of attributes on its way, or NULL; see attr_sync.h */
         char *etag;         /* "" unknown or not published */
@@ -224,6 +226,11 @@ bool tree_changes_locked(const struct tree *t, const struct node *n) REQUIRES(tr
 /* Whether the file that the store tells of is another version than the node's. */
 bool tree_other_locked(const struct node *n, const struct node_info *info) REQUIRES(tree_mutex);
 
+/* What the object carries is what is known now, from which a file that is open
+ * for writing may differ. */
+void tree_note_attr_locked(struct node *n) REQUIRES(tree_mutex);
+/* It is not open for writing any more. */
+void tree_drop_attr_base(struct node *n);
 /* Takes over the attributes alone, where none are known. */
 void tree_learn_attr_locked(struct node *n, const struct node_info *info) REQUIRES(tree_mutex);
 /* Takes over what the store said of the file's published version. */

@@ -17,6 +17,8 @@
 
 #include "base/banned.h"
 
+enum { MERGES_MOST = 3 }; /* with what others change in the metadata meanwhile */
+
 /* --- what they are made of --- */
 
 static struct upload_request *make_request_locked(struct wfile *f, enum upload_request_kind kind,
@@ -193,6 +195,7 @@ static void set_cond_locked(struct wfile *f, struct upload_request *t) REQUIRES(
         if (!(t->base = strdup(base->object.etag)))
                 t->err = -ENOMEM;
         t->cond.if_match = t->base;
+        t->cond.metageneration = t->kind == REQUEST_COMPLETE ? f->locked.upload.metageneration : 0;
 }
 
 /* The version that was changed is gone: nothing is published. */
@@ -363,6 +366,36 @@ static bool has_left(const struct upload_request *t, int err)
         return moves ? !err : t->kind == REQUEST_REMOVE && (!err || err == -ENOENT);
 }
 
+static int publish(struct upload_request *t);
+
+/* The store's last word on it. */
+static void request_over(struct upload_request *t, int err, const struct store_object *obj)
+{
+        err = publish_error(t, err);
+        if (err != -ESTALE || conflict_record(t))
+                upload_request_end(t, err, obj, NULL);
+}
+
+/* What stands at the key of what was refused: if it is the version that was
+ * changed, another host has changed its metadata. */
+static void version_looked_at(void *arg, int err, const struct store_object *obj)
+{
+        struct upload_request *t = arg;
+        const struct wfile_env *env = t->file->env;
+
+        if (err || strcmp(obj->etag, t->cond.if_match) != 0 ||
+            obj->meta.metageneration == t->cond.metageneration) {
+                request_over(t, -ESTALE, NULL);
+                return;
+        }
+        err = env->merge(env->owner, t->file->who, obj);
+        t->cond.metageneration = obj->meta.metageneration;
+        if (!err)
+                err = publish(t);
+        if (err)
+                request_over(t, err, NULL);
+}
+
 /* The store's reply to it. */
 static void request_done(void *arg, int err, const struct store_object *obj)
 {
@@ -371,9 +404,21 @@ static void request_done(void *arg, int err, const struct store_object *obj)
 
         if (has_left(t, err))
                 env->passes(env->owner, t->src, NULL);
-        err = publish_error(t, err);
-        if (err != -ESTALE || conflict_record(t))
-                upload_request_end(t, err, obj, NULL);
+        if (err != -ESTALE || !t->cond.metageneration || ++t->merges > MERGES_MOST ||
+            store_head(env->store, t->key, version_looked_at, t))
+                request_over(t, err, obj);
+}
+
+/* The metadata, and which they are to replace where they are the only ones that
+ * may be there. */
+static int get_meta(struct upload_request *t)
+{
+        const struct wfile_env *env = t->file->env;
+
+        int err = env->meta(env->owner, t->file->who, t->early, &t->meta);
+        if (!err && t->cond.if_match)
+                t->cond.metageneration = t->meta.metageneration;
+        return err;
 }
 
 static int send_part(struct upload_request *t)
@@ -386,7 +431,7 @@ static int send_part(struct upload_request *t)
         struct store_body body = upload_request_body(t);
         if (t->kind != REQUEST_PUT)
                 return store_upload_part(t->upload, t->part->no, &body, request_done, t);
-        err = env->meta(env->owner, t->file->who, t->early, &t->meta);
+        err = get_meta(t);
         if (err)
                 return err;
         if (conflict_is_recorded(t))
@@ -504,6 +549,23 @@ static int complete(struct upload_request *t)
                                  : store_upload_complete(t->upload, &t->cond, request_done, t);
 }
 
+static int copy_whole(struct upload_request *t)
+{
+        int err = get_meta(t);
+        return err ? err
+                   : store_copy(t->file->env->store, t->src, t->match, t->key, &t->meta, &t->cond,
+                                request_done, t);
+}
+
+/* Once more, with the metadata that there are now. */
+static int publish(struct upload_request *t)
+{
+        return t->kind == REQUEST_PUT ? send_part(t)
+               : t->kind == REQUEST_CLONE
+                       ? copy_whole(t)
+                       : store_upload_complete(t->upload, &t->cond, request_done, t);
+}
+
 static int move(struct upload_request *t)
 {
         const struct wfile_env *env = t->file->env;
@@ -564,10 +626,7 @@ static void start(struct upload_request *t)
                 err = complete(t);
                 break;
         case REQUEST_CLONE:
-                err = env->meta(env->owner, t->file->who, false, &t->meta);
-                if (!err)
-                        err = store_copy(s, t->src, t->match, t->key, &t->meta, &t->cond,
-                                         request_done, t);
+                err = copy_whole(t);
                 break;
         case REQUEST_MOVE:
                 err = move(t);
@@ -589,14 +648,15 @@ static void start(struct upload_request *t)
 
 /* --- their ends --- */
 
-static void created_locked(struct wfile *f, struct outcome *out, int err, struct store_upload *up)
-        REQUIRES(&f->mtx)
+static void created_locked(struct wfile *f, struct outcome *out, const struct upload_request *made,
+                           int err, struct store_upload *up) REQUIRES(&f->mtx)
 {
         if (err) {
                 f->locked.upload.state = UPLOAD_NONE;
                 return;
         }
         f->locked.upload.handle = up;
+        f->locked.upload.metageneration = made->meta.metageneration;
         if (f->locked.upload.state == UPLOAD_STALE)
                 return;
         f->locked.upload.state = UPLOAD_OPEN;
@@ -661,7 +721,7 @@ static void ended_locked(struct wfile *f, struct outcome *out, struct upload_req
                 return;
         }
         if (t->kind == REQUEST_CREATE)
-                created_locked(f, out, err, up);
+                created_locked(f, out, t, err, up);
         if (t->kind == REQUEST_LOCK && !err)
                 key_came_locked(f, out, t);
         if (t->kind == REQUEST_PART && !err)

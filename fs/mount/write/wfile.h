@@ -63,6 +63,9 @@ struct wfile_env {
         /* The metadata of a version that is published now or, `early`, begun; 0 or a negative
          * errno. No lock is held. */
         int (*meta)(void *owner, void *who, bool early, struct store_meta *meta);
+        /* Another host has changed the metadata of the version that the file began with: the next
+         * meta() has those, but for what was changed here. 0 or a negative errno. No lock is held. */
+        int (*merge)(void *owner, void *who, const struct store_object *obj);
         /* A version was published, as the store was asked to at `asked_ns` (CLOCK_MONOTONIC). No
          * lock is held; before done() of the commit. */
         void (*published)(void *owner, void *who, const struct store_object *obj, int64_t asked_ns);

@@ -58,6 +58,7 @@ struct upload {
         struct store_upload *handle;
         char *key;           /* it was begun under another name than the file's: that; else NULL */
         struct list waiting; /* parts, until it is there */
+        uint64_t metageneration; /* of the metadata that it was begun with; 0: not known */
 };
 
 /* The parts that are sent as they fill. */
@@ -149,6 +150,7 @@ struct upload_request {
         struct store_upload *upload;
         char *key, *src, *match; /* copies of what may change meanwhile */
         char *base;              /* what publishes: the version that has to be at `key`, or NULL */
+        unsigned merges;         /* what publishes: of metadata that another host has changed */
         int failed;              /* REQUEST_REMOVE: what the commit ends with after it */
         bool stays;              /* REQUEST_MOVE: what is at `src`, which may not leave it */
         struct store_cond cond;

@@ -100,6 +100,7 @@ struct op {
         /* What is asked. Keys are whole, with the store's prefix. */
         char *key, *src, *src_match, *if_match;
         bool if_absent;
+        uint64_t metageneration; /* of version if_match; 0: any */
         struct store_body body;
         struct store_meta *meta;
         uint64_t off, len;

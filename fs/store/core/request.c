@@ -534,6 +534,7 @@ int op_set_cond(struct op *op, const struct store_cond *cond)
         if (!cond)
                 return 0;
         op->if_absent = cond->if_absent;
+        op->metageneration = cond->metageneration;
         if (cond->if_match && !(op->if_match = strdup(cond->if_match)))
                 return -ENOMEM;
         return 0;

@@ -35,6 +35,7 @@ struct store_kind {
 };
 
 /* An exchange in the making. Strings are borrowed until gcs_send() returns. */
+enum { GCS_METAGENERATION_LEN = 21 };
 struct gcs_msg {
         enum http_method method;
         struct buf path; /* as on the wire, from the first '/' on */
@@ -44,7 +45,8 @@ struct gcs_msg {
         size_t nheader;
         const struct buf *text; /* the body, of `type` */
         const char *type;
-        bool xml; /* of the XML API */
+        bool xml;                                    /* of the XML API */
+        char metageneration[GCS_METAGENERATION_LEN]; /* as one of these says it */
 };
 #define GCS_MSG(method_)                                                                           \
         {                                                                                          \
@@ -74,7 +76,6 @@ int gcs_send(struct store_kind *k, struct op *op, struct gcs_msg *m);
 /* The conditions on the object that is written, and on the source of a copy. */
 void gcs_cond(struct gcs_msg *m, const struct op *op);
 /* The metageneration that a change of them replaces; false: there is no condition on it. */
-enum { GCS_METAGENERATION_LEN = 21 };
 bool gcs_metageneration(const struct op *op, char text[GCS_METAGENERATION_LEN]);
 
 /* gcs_xml.c: the XML API. Of a kind with k->keys the functions above and below lead there. */

@@ -50,6 +50,13 @@ void gcs_cond(struct gcs_msg *m, const struct op *op)
                 gcs_header(m, "x-goog-if-generation-match", generation);
         else if (generation)
                 gcs_query(m, "ifGenerationMatch", generation);
+        if (!op->if_match || !op->metageneration)
+                return;
+        snprintf(m->metageneration, sizeof m->metageneration, "%" PRIu64, op->metageneration);
+        if (m->xml)
+                gcs_header(m, "x-goog-if-metageneration-match", m->metageneration);
+        else
+                gcs_query(m, "ifMetagenerationMatch", m->metageneration);
 }
 
 bool gcs_metageneration(const struct op *op, char text[GCS_METAGENERATION_LEN])
