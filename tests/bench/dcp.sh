@@ -20,7 +20,7 @@ expect_eq ".metadata __0_0.distcp __0_1.distcp __0_2.distcp" \
 check "the suite's figures are there" jq -e '.job_results[0].metrics
 	| (.throughput_mibs | length == 1) and .corrected_save_durations_s[0] > 0
 	and .processing_durations_s[0] >= .corrected_save_durations_s[0]' "$(results dcp_ddp_save)"
-check "a replicated model is loaded and right" bench dcp_ddp_load $keys checkpoint.suffix="$ddp/" out=out
+check "a replicated model is loaded byte for byte" bench dcp_ddp_load $keys checkpoint.suffix="$ddp/" out=out
 expect_eq "every timed byte, after the clock" \
 	"$(jq -r '.job_results[0].setup.verified' "$(results dcp_ddp_load)")" "the results say that the load was verified"
 

@@ -50,7 +50,7 @@ fi
 mkdir disk/py
 timeout 300 "$torch_python" "$srcdir/tests/bench/formats.py" disk/torch/shard-* disk/py \
 	disk/[rs]*/* mnt/[rst]*/shard* mnt/s3/*/shard* mnt-gs/gcs/*/shard* dcp/* >py.out 2>&1
-expect_eq 0 $? "the libraries load all of it, and every value is right"
+expect_eq 0 $? "the libraries load all of it, and every value is the one that was saved"
 expect_eq "4 4 4" "$(grep -c '^safetensors .*safetensors: ' py.out) $(grep -c '^torch .*ckpt: ' py.out) $(grep -c '^raw ' py.out)" \
 	"the libraries load files from each storage"
 expect_eq "$(ls dcp | wc -l)" "$(grep -c '^dcp ' py.out)" "the libraries load directories, too"

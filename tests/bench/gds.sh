@@ -103,7 +103,7 @@ check "disk.gds=on is refused where only the compatibility mode is left" refused
 check "disk.gds=on is refused where the compatibility mode may be taken" refused 'disk.gds=on: cuFile may take its compatibility mode' stubborn $shards disk.gds=on
 
 gds "" $shards disk.gds=on epochs=2 out=on >on.out 2>&1
-expect_eq 0 $? "a shard goes to a file and back, and every byte is right"
+expect_eq 0 $? "a shard goes to a file and comes back byte for byte"
 diag "$(cat on.out)"
 bytes=$(of on '.job_results[0].metrics.save.bytes')
 expect_eq "$bytes $bytes" "$(sum write) $(sum read)" "the library moves all bytes"

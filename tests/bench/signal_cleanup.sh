@@ -63,7 +63,7 @@ wait_for 60 ready || diag "never got ready: $(cat out)"
 ended_by_signals() { kill -TERM "$pid" 2>/dev/null; grep -q ') Z' "/proc/$pid/stat" 2>/dev/null || ! kill -0 "$pid" 2>/dev/null; }
 check "signals end a job that waits for a store" wait_for 30 ended_by_signals
 wait "$pid"
-expect_eq "130 1" "$? $(grep -c 'ended at once by a second signal: what it had written may be left' out)" "the second signal says so"
+expect_eq "130 1" "$? $(grep -c 'ended at once by a second signal: what it had written may be left' out)" "a job that a second signal ends says what may be left"
 diag "$(cat out)"
 
 # one job is done when the signal comes: it is kept and told, the one under way is recorded

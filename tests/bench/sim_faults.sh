@@ -36,7 +36,7 @@ rules '[{"op":"GetObject","times":1,"do":"truncate","after_bytes":1234567}]'
 req GET /bkt/o >/dev/null
 expect_eq "1234567 3000000" "$(wc -c <"$tmp/body") $(field content-length)" "a body ends early"
 cmp -s -n 1234567 "$tmp/big" "$tmp/body"
-expect_eq 0 $? "a truncated body is right as far as it goes"
+expect_eq 0 $? "a truncated body has the first bytes of the object"
 rules '[{"op":"GetObject","times":1,"do":"reset","after_bytes":1000}]'
 curl -s -o /dev/null "$url/bkt/o"
 expect_eq 56 $? "a reply is reset in the middle"

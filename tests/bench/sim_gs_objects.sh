@@ -61,7 +61,7 @@ done
 printf '%s\r\n' --b '' '{"name":"empty"}' --b '' '' --b-- >"$tmp/rel"
 expect_eq 200 "$(req POST "$up?uploadType=multipart" -H 'Content-Type: multipart/related; boundary="b"' \
 	--data-binary "@$tmp/rel")" "an empty object is put with a description"
-expect_eq "0 AAAAAA==" "$(j '"\(.size) \(.crc32c)"')" "an empty object is empty"
+expect_eq "0 AAAAAA==" "$(j '"\(.size) \(.crc32c)"')" "an empty object has the size 0 and the checksum of nothing"
 
 # Metadata alone.
 expect_eq 200 "$(req PATCH "$o/rel?ifMetagenerationMatch=1" -H "$json" -d '{"metadata":{"uid":"7"},"contentType":"a/b"}')" \
@@ -70,7 +70,7 @@ expect_eq "2 33188 7 a/b" "$(j '"\(.metageneration) \(.metadata.Mode) \(.metadat
 expect_eq 412 "$(req PATCH "$o/rel?ifMetagenerationMatch=1" -H "$json" -d '{}')" "metadata is changed on its metageneration only"
 req PATCH "$o/rel" -H "$json" -d '{"metadata":{"uid":null}}' >/dev/null
 expect_eq 'null 33188' "$(j '"\(.metadata.uid) \(.metadata.Mode)"')" "null takes a name away"
-expect_eq 200 "$(req GET "$o/rel?alt=media")" "the bytes stay"
+expect_eq "200 hello world" "$(req GET "$o/rel?alt=media") $(cat "$tmp/body")" "a change of metadata leaves the bytes"
 
 # Lists.
 for k in x/1 x/2 x/y/3 x/z; do media "$k" >/dev/null; done

@@ -39,7 +39,7 @@ sim_start --data "$tmp/data" --protocol gs --rewrite-chunk 4M
 expect_eq 308 "$(ask)" "the session outlives the server"
 expect_eq 400 "$(chunk 786433 213567 1000000)" "a chunk that leaves a hole is refused"
 expect_eq 200 "$(chunk 700000 300000 1000000)" "the last chunk, which overlaps, ends the session"
-expect_eq "1000000 v a/b" "$(j '"\(.size) \(.metadata.k) \(.contentType)"')" "the object is there"
+expect_eq "1000000 v a/b" "$(j '"\(.size) \(.metadata.k) \(.contentType)"')" "the object has the size, metadata and type that its session was begun with"
 expect_eq same "$(same res "$tmp/big")" "the session's object has all its bytes"
 expect_eq 404 "$(ask)" "a session is over when its object is there"
 session 'res&ifGenerationMatch=0'

@@ -42,7 +42,7 @@ sim_stop
 sim_start --null --rate 20M --ttfb 5ms
 req PUT /bkt/s -T "$tmp/tail" >/dev/null
 req GET /bkt/s >/dev/null
-check "a slow reply is right" cmp -n 1000003 "$tmp/all" "$tmp/body"
+check "a slow reply has all bytes of the object" cmp -n 1000003 "$tmp/all" "$tmp/body"
 check "the server ends in good order" sim_stop
 # A request is logged after its reply has left: only a server that has ended has logged the last one.
 took() { awk -v op="$1" '$2 == op && $6 == 200 { us = $9 } END { print us }' "$tmp/requests"; }

@@ -34,10 +34,10 @@ expect_eq 400 "$(chunked PUT "/bkt/k/$(printf '%01024d' 7)" "$tmp/big" -H Expect
 { printf '2dc6c0\r\n'; cat "$tmp/big"; printf '\r\n0\r\n\r\n'; } >"$tmp/twice"
 expect_eq 200 "$(chunked PUT /bkt/c "$tmp/twice" -H 'Content-Encoding: aws-chunked' -H 'x-amz-decoded-content-length: 3000000')" \
 	"the vendor's chunks may be inside"
-expect_eq same "$(same /bkt/c "$tmp/big")" "the vendor's trailers go, too"
+expect_eq same "$(same /bkt/c "$tmp/big")" "the vendor's chunks and trailers are no bytes of the object"
 printf '<Delete><Object><Key>b</Key></Object></Delete>' >"$tmp/text"
-expect_eq 200 "$(chunked POST '/bkt?delete' "$tmp/text" -H "$(digest_of "$tmp/text")")" "a document comes in chunks"
-expect_eq 404 "$(req GET /bkt/b)" "a document in chunks is obeyed"
+expect_eq 200 "$(chunked POST '/bkt?delete' "$tmp/text" -H "$(digest_of "$tmp/text")")" "a list of what to delete may come in chunks"
+expect_eq 404 "$(req GET /bkt/b)" "an object of a list that came in chunks is deleted"
 head -c 5000000 /dev/zero >"$tmp/zero"
 expect_eq 413 "$(chunked POST '/bkt?delete' "$tmp/zero" -H "$(digest_of "$tmp/zero")")" "a document that is too large is refused"
 

@@ -46,7 +46,7 @@ adam="optimizer.name=adamw"
 save() { train "$@" $adam format=dcp keep=on; }
 # Ranks, mode, saved by, and how: each goes on from step 2 of the one before.
 check "four ranks save their rows while steps go on" save 4 steps=4 train.mode=fsdp save=async out=four
-expect_eq "fsdp 4" "$(jq -r '.job_results[0].setup | "\(.mode) \(.ranks)"' four/*/*/run_results.json)" "the results say so"
+expect_eq "fsdp 4" "$(jq -r '.job_results[0].setup | "\(.mode) \(.ranks)"' four/*/*/run_results.json)" "the results name the mode and the number of ranks"
 save 4 steps=2 train.mode=fsdp resume="$(saved four 2)" out=four.on
 expect_eq "$(losses four | jq -c '.[2:]')" "$(losses four.on)" "losses after a save of rows are to the bit those without the stop"
 check "two ranks go on from rows that four have saved" save 2 steps=2 train.mode=fsdp resume="$(saved four 2)" save=sync out=two

@@ -72,7 +72,7 @@ fails "a wrong byte of a file of mlperf is named" "load of model-rank_00000.pt: 
 wrong "*step*" 300000
 fails "a wrong byte of an asynchronous save is named" "load of step-[^ ]*: tensor [^ ]* is not what the step has saved" load async size=4M steps=1 step_time=1ms $direct
 right
-check "without the fault the same directory is right" load dcp_ddp_load $model $direct suffix="$suffix"
+check "without the fault the same directory is loaded" load dcp_ddp_load $model $direct suffix="$suffix"
 
 if ! [ -w /dev/fuse ]; then
 	for t in 1 2 3 4 5 6; do skip "a wrong byte is found through a mount" "/dev/fuse cannot be opened"; done

@@ -27,7 +27,7 @@ refused "a path without its slash is told" 'RELATIVE_URI' AWS_CONTAINER_CREDENTI
 identity '{"issue": {"only": true}, "ecs.credentials": {"answer": "expired"}}'
 refused "keys that have expired are no answer" 'credentials from container have expired: renew' "$(full)"
 identity '{"issue": {"only": true}, "ecs.credentials": {"answer": "garbage"}}'
-refused "a page is no answer" 'no JSON' "$(full)"
+refused "a web page is taken for no credentials" 'no JSON' "$(full)"
 identity '{"issue": {"only": true}, "ecs.credentials": {"delay": "20s"}}'
 refused "a server that hangs is not left for the instance's role" '^ckptctl: container credentials at .*[Tt]imed out' \
 	"$(full)" "AWS_EC2_METADATA_SERVICE_ENDPOINT=$url"

@@ -16,7 +16,7 @@ key "$tmp/key.json" unused unused
 key "$tmp/wrong.json" unused topsecret-wrong
 opens "keys of the environment sign" $id=unused $secret=unused
 check "all requests are of the XML API" sh -c '[ -s "$1" ] && ! grep -qE " (objects|buckets|gce)\." "$1"' sh "$requests"
-opens "a file has them, too" -ocredentials="$tmp/key.json" $nowhere
+opens "keys of a file sign" -ocredentials="$tmp/key.json" $nowhere
 opens "keys sign where other credentials are named, too" "GOOGLE_APPLICATION_CREDENTIALS=$tmp/key.json"
 opens "the keys of the file go first" -ocredentials="$tmp/key.json" $id=unused $secret=topsecret-wrong
 refused "a secret that is wrong is refused" 'SignatureDoesNotMatch|signature' $id=unused $secret=topsecret-wrong

@@ -16,7 +16,7 @@ refused "a token that has expired is no answer" 'expired|does not know' "$(at)"
 identity '{"issue": {"only": true}, "gce.token": {"flavor": false}}'
 refused "who does not say that it is Google's is not believed" 'is no metadata server' "$(at)"
 identity '{"issue": {"only": true}, "gce.token": {"answer": "garbage"}}'
-refused "a page is no answer" 'no metadata server|no JSON' "$(at)"
+refused "a web page is taken for no credentials" 'no metadata server|no JSON' "$(at)"
 identity '{"issue": {"only": true}, "gce.token": {"delay": "20s"}}'
 refused "a server that hangs is left after some seconds" 'metadata server: .*[Tt]imed out' "$(at)"
 identity '{"issue": {"only": true}, "gce.token": {"answer": "refuse", "status": 503, "times": 1}}'

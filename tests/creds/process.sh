@@ -26,9 +26,9 @@ refused "keys that have expired are no answer" 'credentials from profile have ex
 program "echo '$keys, \"Expiration\": \"tomorrow\"}'"
 refused "keys whose end is no time are no answer" 'Expiration is no time'
 program "echo '<html>topsecret</html>'"
-refused "a page is told" 'prints something that is no JSON'
+refused "a program that prints a web page is told" 'prints something that is no JSON'
 program "echo '{\"AccessKeyId\": \"x\", \"SecretAccessKey\": \"topsecret\"}'"
-refused "another version is told" 'no "Version": 1'
+refused "a reply of another version than 1 is told" 'no "Version": 1'
 program "echo '{\"Version\": 1, \"AccessKeyId\": \"x\"}'"
 refused "half a pair is told" 'no SecretAccessKey'
 program "echo topsecret >&2; echo '$keys}'; exit 3"

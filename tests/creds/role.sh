@@ -90,7 +90,7 @@ identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"expired\"}}"
 refused "keys that have expired are no answer" 'credentials from profile have expired: renew' \
 	"$(sts)" AWS_PROFILE=role
 identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"garbage\"}}"
-refused "a page is no answer" 'STS answers with something that holds no credentials' "$(sts)" AWS_PROFILE=role
+refused "a web page is taken for no credentials" 'STS answers with something that holds no credentials' "$(sts)" AWS_PROFILE=role
 identity "{\"issue\": {\"only\": true}, $demands, \"delay\": \"2s\"}}"
 opens "a slow answer is waited for" "$(sts)" AWS_PROFILE=role
 identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"refuse\", \"status\": 503, \"times\": 1}}"

@@ -58,7 +58,7 @@ cached corp topsecret-sso 2099-01-01T00:00:00Z
 identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"expired\"}}"
 refused "keys that have expired are no answer" 'credentials from profile have expired: renew' "$(sso)" AWS_PROFILE=new
 identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"garbage\"}}"
-refused "a page is no answer" 'no JSON' "$(sso)" AWS_PROFILE=new
+refused "a web page is taken for no credentials" 'no JSON' "$(sso)" AWS_PROFILE=new
 identity "{\"issue\": {\"only\": true}, $demands, \"delay\": \"2s\"}}"
 opens "a slow answer is waited for" "$(sso)" AWS_PROFILE=new
 

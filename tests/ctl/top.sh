@@ -20,7 +20,7 @@ expect_eq "24 10" "$(lines 0) $(lines 3)" "a screen has as many lines as the ter
 check "no line is wider than the terminal" test "$(widest 0)" -le 80
 check "no line is wider than a terminal that was resized" test "$(widest 3)" -le 40
 check "the first line names the mount" grep -q "^$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET on $mnt, serving" "$tmp/screen0"
-check "files are counted" grep -q '^files    3 open, 2 for writing: 2 dirty' "$tmp/screen0"
+check "the screen counts files that are open, written and dirty" grep -q '^files    3 open, 2 for writing: 2 dirty' "$tmp/screen0"
 check "each open file has a line" grep -q '^dirty  *100 B .* b$' "$tmp/screen0"
 check "a file that is only read sends nothing, and is not 0 % sent" grep -q '^durable  *10 B  *-  *-  read$' "$tmp/screen0"
 check "the head of the list alone stands out" sh -c 'tr "\033" "@" <"$1" | grep -q "^@\[7mstate .*file *@\[0m@\[K"' sh "$tmp/screen0.raw"

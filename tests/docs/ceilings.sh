@@ -36,7 +36,7 @@ check "each source names its licence" sh -c '
 check "the heading of a section is one line" sh -c '
 	! xargs grep -nE "^ *[/][*] --- " <"$1" | grep -v -e " --- [*][/]\$"' sh "$tmp/c"
 
-check "no notes to self" sh -c '
+check "no source has a note to self" sh -c '
 	! xargs grep -nwE "TO""DO|FIX""ME|X""XX" <"$1"' sh "$tmp/sources"
 
 # An example is compiled by those who have nothing else of this.

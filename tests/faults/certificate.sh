@@ -56,7 +56,7 @@ expect_eq during "$(cat "$tmp/left")" "an upload stays while the certificate is 
 server_has renewed
 # promise: way.certificate
 expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/during" write 12000000 close)" "a file is written when the certificate is renewed"
-past same "a file that is written with the renewed certificate is right" "$tmp/data" during
+past same "a file that is written with the renewed certificate is at the store byte for byte" "$tmp/data" during
 check "a file is read when the certificate is renewed" cmp "$tmp/data" "$mnt/large"
 expect_eq old "$(cat "$mnt/standing")" "the old version is read when the certificate is renewed"
 no_upload() { [ -z "$(past store_uploads)" ]; }

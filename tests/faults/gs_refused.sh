@@ -20,8 +20,8 @@ expect_eq 0 $? "a token that runs out: a large file is written"
 expect_eq "ok ok ok" "$(fdo open wa "$mnt/large" write 10 close)" "a token that runs out: a file is appended to"
 set_faults
 { cat "$tmp/data"; printf xxxxxxxxxx; } >"$tmp/longer"
-same "the small file is right after its token was renewed" "$tmp/small" small
-same "the large file is right after its token was renewed" "$tmp/longer" large
+same "the small file is at the store byte for byte after its token was renewed" "$tmp/small" small
+same "the large file is at the store byte for byte after its token was renewed" "$tmp/longer" large
 printf old | store_put standing
 set_faults gs_expired_for_good
 case $(fdo src "$tmp/data" open wt "$mnt/standing" write 12000000 close) in
@@ -44,7 +44,7 @@ expect_eq "ok ok ok EACCES" "$(fdo src "$tmp/data" open wct "$mnt/sent" write 12
 	"an upload that cannot get its name: close says EACCES"
 names_are() { [ "$(store_ls | xargs)" = "$1" ]; }
 wait_for 30 names_are "large small standing"
-expect_eq "large small standing" "$(store_ls | xargs)" "nothing of it is there"
+expect_eq "large small standing" "$(store_ls | xargs)" "nothing is published of an upload that cannot get its name"
 check "no upload is left of a file that cannot get its name" wait_for 10 no_upload
 expect_log 'large: not published, the version before it stands: Permission denied'
 expect_log 'sent: not published, .*Permission denied'

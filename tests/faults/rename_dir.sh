@@ -122,4 +122,4 @@ mount_ckptfs
 expect_eq "k 100" "$(ls "$mnt") $(ls "$mnt/k" | wc -l)" "the mount shows what ckptctl has finished"
 umount_ckptfs
 printf 'no record' | store_put .ckptfs/intent/0123456789abcdef
-check "ckptctl refuses what is no record" sh -c "! $builddir/ckptctl recover $url -o endpoint=$CKPTFS_TEST_ENDPOINT 2>&1"
+check_fails "ckptctl refuses what is no record" "$builddir/ckptctl" recover "$url" -o "endpoint=$CKPTFS_TEST_ENDPOINT"

@@ -38,7 +38,7 @@ same "what the writes took is published, and nothing else" "$tmp/taken" full
 check "no upload is left" wait_for 20 sh -c '[ -z "$("$1" uploads)" ]' sh "$tools/tests/lib/objects"
 cp "$tmp/data" "$mnt/next"
 expect_eq 0 $? "the next file is written"
-same "a file that is written after a full disk is right" "$tmp/data" next
+same "a file that is written after a full disk is at the store byte for byte" "$tmp/data" next
 check "a file that is written after a full disk is read" cmp "$tmp/data" "$mnt/next"
 expect_log 'full: (a write is refused, since memory is full and the spill file takes nothing|not published)'
 umount_ckptfs

@@ -44,7 +44,7 @@ recovered() {
 	case $(with_holes "$mnt/holes") in *E[A-Z]*) not_ok "what needs the spill is written when the disk takes it: $1" ;;
 	*) ok "what needs the spill is written when the disk takes it: $1" ;; esac
 	# promise: spill.readonly
-	same "what went through the spill file is right: $1" "$tmp/want" holes
+	same "what went through the spill file is at the store byte for byte: $1" "$tmp/want" holes
 }
 
 cp "$tmp/small" "$mnt/before"

@@ -31,7 +31,7 @@ store_address=127.0.0.2
 start_store
 # promise: way.address
 fdo_ends "ok ok ok ok ok ok" "a file that was being written when the store moved is closed"
-same "a file that was being written when the store moved is right" "$tmp/data" during
+same "a file that was being written when the store moved is at the store byte for byte" "$tmp/data" during
 check "a file of before is read where the store moved to" cmp "$tmp/data" "$mnt/before"
 
 # The server at the old address is there, and says nothing more.
@@ -45,7 +45,7 @@ start_store
 cp "$tmp/small" "$mnt/silent"
 expect_eq 0 $? "a file is written though the old address is silent"
 # promise: way.address
-same "a file that is written past a silent address is right" "$tmp/small" silent
+same "a file that is written past a silent address is at the store byte for byte" "$tmp/small" silent
 check "a file is read though the old address is silent" cmp "$tmp/data" "$mnt/during"
 thaw "$silent"
 kill "$silent"
@@ -102,7 +102,7 @@ check "a close waits for a proxy that died" kill -0 "$fdo_pid"
 proxy_starts "$proxy_port"
 # promise: way.proxy
 fdo_ends "ok ok ok ok ok ok" "a file that was being written when the proxy died is closed when it is back"
-same "a file that was being written when the proxy died is right" "$tmp/data" proxied
+same "a file that was being written when the proxy died is at the store byte for byte" "$tmp/data" proxied
 umount_ckptfs
 
 # It stays away for longer than the deadline.

@@ -19,7 +19,7 @@ recovers() {
 	expect_eq 0 $? "$1: every write and close succeed"
 	set_faults
 	# promise: checksum.sent
-	same "$1: the file is right" "$tmp/data" "$1"
+	same "$1: the file is at the store byte for byte" "$tmp/data" "$1"
 	expect_eq "" "$(store_uploads)" "$1: no upload is left"
 	shift
 	[ $# -eq 0 ] || expect_requests "$1: the store got these requests" "$@"
@@ -38,7 +38,7 @@ set_faults begin_lost
 cp "$tmp/data" "$mnt/begun"
 set_faults
 ctl() { "$builddir/ckptctl" uploads "$@" -o "endpoint=$CKPTFS_TEST_ENDPOINT" "$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET" | cut -f 3; }
-same "a file whose upload was begun twice is right" "$tmp/data" begun
+same "a file whose upload was begun twice is at the store byte for byte" "$tmp/data" begun
 check "the log says that an upload may be left" grep -q 'beginning of an upload of begun was lost' "$mount_log"
 # promise: end.lost-begin
 expect_eq "begun begun " "$(ctl list) $(ctl abort --older 0) $(store_uploads)" "an upload whose beginning was lost is aborted by its age"
@@ -49,11 +49,11 @@ cp "$mnt/seed" "$mnt/seeded"
 set_faults put_faults
 for key in refused reset lost flipped; do
 	cp "$tmp/small" "$mnt/$key"
-	same "a small file that is $key is right" "$tmp/small" $key
+	same "a small file that is $key is at the store byte for byte" "$tmp/small" $key
 done
 requests_mark
 cp "$mnt/lost" "$mnt/copied"
-same "a file that the store copies is right though the reply is lost" "$tmp/small" copied
+same "a file that the store copies is at the store byte for byte though the reply is lost" "$tmp/small" copied
 expect_requests "a copy whose reply is lost takes one copy and a refusal" CopyObject=2
 expect_log 'upload-part .*what arrived is not what was sent; it is sent again'
 expect_log 'put .*/flipped: .*what arrived is not what was sent; it is sent again'

@@ -29,8 +29,8 @@ for fault in skewed expired; do
 	cp "$tmp/data" "$mnt/large.$fault"
 	expect_eq 0 $? "$fault: a large file is written"
 	set_faults
-	same "$fault: the small file is right" "$tmp/small" small.$fault
-	same "$fault: the large file is right" "$tmp/data" large.$fault
+	same "$fault: the small file is at the store byte for byte" "$tmp/small" small.$fault
+	same "$fault: the large file is at the store byte for byte" "$tmp/data" large.$fault
 	printf old | store_put $fault
 	set_faults ${fault}_for_good
 	denied "$fault for good: close says EACCES" src "$tmp/data" open wt "$mnt/$fault" write 12000000 close

@@ -23,6 +23,7 @@
 #                                /dev/fuse, whatever its mode on this machine
 #   forget_pages FILE...         the kernel's pages of these files go, and of no other test's
 #   same NAME FILE KEY           the object has the bytes of the file, one check
+#   words                        how often each word of fdo comes, such as "3 ok"
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/store.sh"
 
@@ -224,6 +225,8 @@ fdo_ends() {
 	wait "$fdo_pid"
 	expect_eq "$1" "$(cat "$tmp/fdo/out")" "$2"
 }
+
+words() { tr -s ' ' '\n' | grep . | sort | uniq -c | xargs; }
 
 same() {
 	store_cat "$3" | cmp - "$2" >"$tmp/same.out" 2>&1

@@ -32,11 +32,11 @@ head -c 5242880 /dev/urandom >"$tmp/five"
 store_put five <"$tmp/five"
 expect_eq "ok ok ok" "$(fdo open wa "$mnt/five" write 5 close)" "an append to a file of one smallest part succeeds"
 printf xxxxx | cat "$tmp/five" - >"$tmp/want"
-same "an append to a file of one smallest part is right" "$tmp/want" five
+same "an append to a file of one smallest part is at the store byte for byte" "$tmp/want" five
 store_put first <"$tmp/five"
 store_put second <"$tmp/five"
 expect_eq "ok ok ok ok ok 5242880 5242880 ok" "$(fdo open r "$mnt/first" slot 1 open r "$mnt/second" slot 2 open wct "$mnt/both" \
 	copyrange 0 0 0 5242880 copyrange 1 0 5242880 5242880 close)" "files of one smallest part are copied into one"
 cat "$tmp/five" "$tmp/five" >"$tmp/want"
-same "what was copied from files of one smallest part is right" "$tmp/want" both
+same "what was copied from files of one smallest part is at the store byte for byte" "$tmp/want" both
 umount_ckptfs

@@ -23,7 +23,7 @@ bytes | dd of="$mnt/big" bs=1M iflag=fullblock status=none
 expect_eq "0 310378497" "$? $(stat -c %s "$mnt/big")" "300 MiB and a byte are written"
 expect_requests "the upload of 300 MiB and a byte has 60 parts" CreateMultipartUpload=1 UploadPart=60 \
 	CompleteMultipartUpload=1 PutObject=0
-expect_eq "$sum" "$(store_cat big | cksum)" "the object of 300 MiB and a byte is right"
+expect_eq "$sum" "$(store_cat big | cksum)" "the object of 300 MiB and a byte is at the store byte for byte"
 expect_eq "$sum" "$(cksum <"$mnt/big")" "the mount reads 300 MiB and a byte back"
 forget_pages "$mnt/big"
 expect_eq "$sum" "$(dd if="$mnt/big" bs=3M iflag=direct status=none | cksum)" \

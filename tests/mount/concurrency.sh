@@ -12,7 +12,7 @@ expect_eq "0 " "$? $(cat "$tmp/errors")" "300 small files written 32 at a time"
 expect_eq 300 "$(store_ls small/f | wc -l)" "300 small files are at the store"
 seq 300 | xargs -P 32 -I{} sh -c '[ "$(cat "$1/small/f{}")" = {} ] || echo bad {}' sh "$mnt" \
 	>"$tmp/errors" 2>&1
-expect_eq "" "$(cat "$tmp/errors")" "300 small files come back right"
+expect_eq "" "$(cat "$tmp/errors")" "300 small files come back byte for byte"
 seq 300 | xargs -P 32 -I{} rm "$mnt/small/f{}" 2>"$tmp/errors"
 expect_eq "0 :" "$? $(cat "$tmp/errors"):$(store_ls small/f)" "300 small files are deleted 32 at a time"
 

@@ -20,7 +20,7 @@ expect_requests "no byte of a large copy comes here" GetObject=0 UploadPart=0 Pu
 # promise: copy.range
 same "a copied large file has all bytes" "$tmp/data" copy
 check "cp copies a small file" timeout 60 cp --reflink=auto small small2
-same "a copied small file is right" "$tmp/small" small2
+same "a copied small file is at the store byte for byte" "$tmp/small" small2
 requests_mark
 check "cp replaces a file" timeout 60 cp large small2
 expect_requests "cp replaces a file by one request" CopyObject=1 GetObject=0 UploadPart=0
@@ -74,12 +74,12 @@ head -c 3000 "$tmp/data" >"$tmp/fresh"
 expect_eq "ok ok ok ok ok 3000 ok" \
 	"$(fdo src "$tmp/data" open +ct fresh write 3000 slot 1 open wct of_fresh \
 		copyrange 0 0 0 3000 close)" "a file that is not published is copied"
-same "a copy of a file that is not published is right" "$tmp/fresh" of_fresh
+same "a copy of a file that is not published is at the store byte for byte" "$tmp/fresh" of_fresh
 expect_eq "ok ok ok ok 1000 ok" \
 	"$(fdo open r large slot 1 open wct middle write 0 copyrange 0 500 0 1000 close)" \
 	"a piece of the middle is copied to the beginning"
 expect_eq "$(tail -c +501 "$tmp/data" | head -c 1000 | cksum)" "$(store_cat middle | cksum)" \
-	"a file whose middle was copied to its beginning is right"
+	"a file whose middle was copied to its beginning is at the store byte for byte"
 
 # The original is replaced by another host, or copies are refused.
 fdo_begin open r large slot 1 open wt small2 copyrange 0 0 0 22000000 pause close

@@ -32,10 +32,10 @@ for f in t/1 t/a/2 t/a/b/3 t/c/4; do echo $f >"$mnt/$f"; done
 expect_eq "t t/1 t/a t/a/2 t/a/b t/a/b/3 t/c t/c/4" "$(cd "$mnt" && find t | LC_ALL=C sort | xargs)" \
 	"a tree is walked"
 rm -r "$mnt/t"
-expect_eq "0:" "$?:$(store_ls t)" "rm -r removes it whole"
+expect_eq "0:" "$?:$(store_ls t)" "rm -r removes a tree from the store"
 expect_eq "ENOENT ENOENT ENOENT" "$(fdo rmdir "$mnt/no" unlink "$mnt/no" open r "$mnt/no/x")" \
 	"a name that is not there is ENOENT"
-expect_eq "ENOTDIR EISDIR" "$(fdo rmdir "$mnt/e" unlink "$mnt/new")" "files and directories differ"
+expect_eq "ENOTDIR EISDIR" "$(fdo rmdir "$mnt/e" unlink "$mnt/new")" "rmdir of a file is ENOTDIR, and unlink of a directory EISDIR"
 expect_eq "ENOTDIR EEXIST EISDIR" "$(fdo open wc "$mnt/e/below" mkdir "$mnt/e" open wc "$mnt/new")" \
 	"every call tells files from directories"
 expect_eq "" "$(cd "$mnt" && ls -d t p/q/r/file 2>/dev/null)" "nothing comes back of a removed tree"

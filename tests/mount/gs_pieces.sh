@@ -29,7 +29,7 @@ expect_eq ".ckptfs/tmp/c-00000000000000aa/00003 f given up" "$(ctl list | cut -f
 	"ckptctl lists an upload once, and pieces that are all that is left of one"
 fdo_ends "ok ok ok ok ok ok" "a file is cut after its parts were sent"
 head -c 6000000 "$tmp/data" >"$tmp/cut"
-same "a file that was cut is right" "$tmp/cut" f
+same "a file that was cut is at the store byte for byte" "$tmp/cut" f
 expect_eq 4 "$(store_ls | wc -l)" "a part that was cut off is deleted"
 ctl abort --key 'given up' >"$tmp/out"
 expect_eq ".ckptfs/tmp/c-00000000000000aa/00003 f" "$(store_ls | xargs)" "pieces without their marker know their key"

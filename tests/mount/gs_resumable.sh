@@ -71,7 +71,7 @@ head -c 90000000 /dev/urandom >"$tmp/data"
 set -- src "$tmp/data" open wct "$mnt/back"
 for at in 84 72 60 48 36 24 12 0; do set -- "$@" pwrite $((at < 84 ? 12000000 : 6000000)) ${at}000000; done
 expect_eq "ok ok ok ok ok ok ok ok ok ok ok" "$(fdo "$@" close)" "a file that is written from its end, larger than memory"
-same "a file that is written from its end is right" "$tmp/data" back
+same "a file that is written from its end is at the store byte for byte" "$tmp/data" back
 umount_ckptfs
 
 # A part that fails ends the upload, whoever waits for it.

@@ -24,7 +24,7 @@ expect_eq "dir/f 10" "$(cd "$mnt" && echo dir/*) $(objects size dir/f)" "a direc
 # A file of several parts is uploaded by another name, and cannot be moved from there.
 expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/large" write 12000000 close)" \
 	"a file of several parts is written where objects are retained"
-same "a file of several parts that was copied to its name is right" "$tmp/data" large
+same "a file of several parts that was copied to its name is at the store byte for byte" "$tmp/data" large
 expect_eq "ok ok ok EACCES" "$(fdo src "$tmp/data" open wct "$mnt/large" write 11000000 close)" "a file of several parts that is retained is not replaced"
 same "the file of several parts that is retained stands" "$tmp/data" large
 "$builddir/ckptctl" uploads list -o "endpoint=$CKPTFS_TEST_ENDPOINT" "gs://$CKPTFS_TEST_BUCKET" >"$tmp/uploads"
@@ -51,7 +51,7 @@ umount_ckptfs
 for way in compose resumable; do
 	mount_ckptfs attr_ttl=0 part_size=5M upload=$way
 	expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/$way" write 12000000 close)" "a file of several parts is sent with upload=$way"
-	same "a file that was sent with upload=$way is right" "$tmp/data" $way
+	same "a file that was sent with upload=$way is at the store byte for byte" "$tmp/data" $way
 	renamed "sent.$way"
 	expect_log 'store: (rename|delete) .* 403 retentionPolicyNotMet: .* wait until its retention ends'
 	expect_log "a directory's rename was not finished"

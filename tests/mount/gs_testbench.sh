@@ -38,7 +38,7 @@ mv "$mnt/text" "$mnt/d/text"
 mv "$mnt/d" "$mnt/e"
 expect_eq "xmore" "$(cat "$mnt/e/text")" "a directory is renamed"
 expect_eq '"contentType":"text/plain"' "$(type_of e%2Ftext)" "a renamed directory's files keep their type"
-expect_eq "xmore" "$(cat "$mnt/text2")" "a copy of a renamed file is right"
+expect_eq "xmore" "$(cat "$mnt/text2")" "a copy of a renamed file is read byte for byte"
 rm -r "$mnt"/*
 expect_eq "" "$(store_ls)" "all files can be removed"
 umount_ckptfs

@@ -63,7 +63,7 @@ expect_eq "FDSTORE=1;FDNAME=ckptfs; 1|BARRIER=1 1|ended 0|" "$(sed '/^daemon/,$d
 check "the daemon has the manager keep it no longer" heard '^FDSTOREREMOVE=1;FDNAME=ckptfs; 0$'
 check "the daemon tells on which directory it serves" heard "^READY=1;STATUS=.* on $mnt;"
 check "the mount is one of ckptfs with the URL as its source" grep -q "^$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET $mnt fuse.ckptfs .*allow_other" /proc/mounts
-expect_eq "65534" "$(sed -n 's/^Uid:.\([0-9]*\).*/\1/p' "/proc/$mount_pid/status")" "the daemon is another user"
+expect_eq "65534" "$(sed -n 's/^Uid:.\([0-9]*\).*/\1/p' "/proc/$mount_pid/status")" "the daemon runs as the user nobody"
 printf x >"$mnt/file"
 expect_eq x "$(store_cat file)" "a file that is closed is at the store"
 umount "$mnt"

@@ -20,7 +20,7 @@ wait_for 60 mounted_or_dead
 published() { [ "$(store_cat "$1" 2>/dev/null | wc -c)" = "$2" ]; }
 given_up() { grep -q 'was ended by a signal: what was written is not published' "$mount_log"; }
 expect_eq "ok ok ok" "$(contained "$tools/tests/lib/fdo" open wct "$mnt/closed" write 5 close)" "a file is written"
-check "a close publishes" published closed 5
+check "a close without leave to look at other processes publishes" published closed 5
 (ulimit -c 0; contained "$tools/tests/lib/fdo" open wct "$mnt/killed" write 7 kill 9) >/dev/null 2>&1
 expect_eq 137 $? "a writer dies by a signal"
 expect_log 'killed: not published, .* canceled'

@@ -36,7 +36,7 @@ expect_eq "2997 2997" "$(grep -c '^f0[0-9]*$' "$tmp/names" | sed 's/299[7-9]/299
 	grep -v -e f00002990 -e f00000500 -e f00002991 | sort -u | wc -l)" "what stays is listed once"
 expect_eq "ENOENT ENOENT ENOENT" "$(fdo size "$mnt/big/f00002990" size "$mnt/big/f00000500" size "$mnt/big/f00002991")" \
 	"what was deleted stays deleted, though it was read ahead"
-expect_eq "new 3000" "$(cat "$mnt/big/g-new") $(ls "$mnt/big" | wc -l)" "a listing after deletions is right"
+expect_eq "new 3000" "$(cat "$mnt/big/g-new") $(ls "$mnt/big" | wc -l)" "a listing after deletions has what is left, and no more"
 
 # Everything goes while it is listed.
 begin

@@ -31,15 +31,15 @@ expect_eq "" "$(cat "$tmp/errors")" "32 writers end well"
 fdo_ends "ok ok ok ok ok ok ok ok ok ok ok ok ok ok ok ok" "files that waited meanwhile end well"
 bad=0
 for i in $(seq 32); do [ "$(store_cat w$i | cksum)" = "$sum" ] || bad=$((bad + 1)); done
-expect_eq 0 $bad "the 32 writers' files are right"
+expect_eq 0 $bad "the 32 writers' files are at the store byte for byte"
 
 set --
 for i in $(seq 8); do
 	cmp "$mnt/w$i" "$tmp/data" >>"$tmp/errors" 2>&1 &
 	set -- "$@" $!
 done
-for pid in "$@"; do wait "$pid"; done
-expect_eq "" "$(cat "$tmp/errors")" "8 readers at once get the right bytes"
+for pid in "$@"; do wait "$pid" || echo "status $?" >>"$tmp/errors"; done
+expect_eq "" "$(cat "$tmp/errors")" "8 readers at once get the bytes that were written"
 
 # The cap, and 48 MiB for connections, threads and the programs' requests; the files have 216 MiB.
 peak=$(peak)

@@ -24,16 +24,16 @@ for i in $(seq 1 8 120); do
 	set -- "$@" $!
 done
 for pid in "$@"; do wait "$pid"; done
-expect_eq "" "$(cat "$tmp"/end* | tr ' ' '\n' | grep -v '^ok$')" "120 appends to 4.9 MB end well"
+expect_eq "600 ok" "$(cat "$tmp"/end* | words)" "120 appends to 4.9 MB end well"
 { cat "$tmp/data"; head -c 4096 /dev/zero | tr '\0' x; } >"$tmp/want"
 bad=0
 for i in $(seq 120); do store_cat f$i | cmp -s - "$tmp/want" || bad=$((bad + 1)); done
-expect_eq 0 $bad "120 files are right after appends"
+expect_eq 0 $bad "120 files are at the store byte for byte after appends"
 
 # Of each hole, what lies there is fetched: two thousand need no more memory than their bytes.
 set -- open w "$mnt/f1"
 for i in $(seq 2000); do set -- "$@" pwrite 100 $((i * 2000)); done
-expect_eq "" "$(fdo "$@" close | tr ' ' '\n' | grep -v '^ok$')" "a close after 2,000 small writes ends well"
+expect_eq "2002 ok" "$(fdo "$@" close | words)" "a close after 2,000 small writes ends well"
 expect_eq 4904096 "$(objects size f1)" "a file keeps its size after 2,000 small writes"
 
 # The cap, and 48 MiB for connections, threads and the programs' requests.

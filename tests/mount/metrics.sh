@@ -48,7 +48,7 @@ $metrics -o "$tmp/all" "$at/metrics"
 check "the first byte of an upload's reply is timed from the end of its body" awk -v sum="$(sample store_first_byte_seconds_sum put)" \
 	'BEGIN { exit !(sum >= 0.7) }'
 printf 12345 >"$mnt/file2"
-check "counters go on" sh -c '[ "$(sed -n "s/^ckptfs_written_bytes_total.* //p" "$1")" -lt \
+check "a later write is added to what a counter had" sh -c '[ "$(sed -n "s/^ckptfs_written_bytes_total.* //p" "$1")" -lt \
 	"$($2 "$3/metrics" | sed -n "s/^ckptfs_written_bytes_total.* //p")" ]' sh "$tmp/all" "$metrics" "$at"
 expect_eq 404 "$($metrics -o /dev/null -w '%{http_code}' "$at/")" "another path is not found"
 expect_eq 405 "$($metrics -o /dev/null -w '%{http_code}' -d x=1 "$at/metrics")" "a change is refused"

@@ -30,7 +30,7 @@ fdo_ends "ok ok ok ok ok ok ok" "a file that a mapping wrote is closed after fsy
 expect_eq "ok ok ok ok 4 ok" \
 	"$(fdo src "$tmp/data" open +ct "$mnt/mixed" write 8000000 mapwrite 4000 8000 pread 4 8000 close)" \
 	"a mapping and writes are of one file"
-expect_eq "$(head -c 8000000 "$tmp/data" | cksum)" "$(store_cat mixed | cksum)" "a file of a mapping and writes is right"
+expect_eq "$(head -c 8000000 "$tmp/data" | cksum)" "$(store_cat mixed | cksum)" "a file of a mapping and writes is at the store byte for byte"
 expect_eq "ok 12000000" "$(fdo open r "$mnt/new" pread 12000000 0)" \
 	"a mapping and writes are read as written"
 expect_eq "ok ok ok ok" \

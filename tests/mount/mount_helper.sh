@@ -62,23 +62,23 @@ option() { "$builddir/ckptctl" -o "control_dir=$dir" "$@" | sed -n "s/^memory.* 
 check "remount takes all options that a reload takes" mount -o remount,memory=4G,connections=4,attr_ttl=5s "$mnt"
 connections_are() { [ "$(option stats "$mnt")" = "$1" ]; }
 wait_for 30 connections_are 4
-expect_eq "4.0 GiB debug" "$(option status "$mnt") $(level)" "the mount that runs has them, and what was changed before"
+expect_eq "4.0 GiB debug" "$(option status "$mnt") $(level)" "the mount that runs has all options of a remount, and what was changed before"
 "$builddir/ckptctl" -o "control_dir=$dir" reload "$mnt" >"$tmp/out"
 expect_eq "1 4.0 GiB 4" "$(grep -c '^the log is opened anew' "$tmp/out") $(option status "$mnt") $(option stats "$mnt")" \
 	"what a remount changed holds over a reload"
 "$builddir/ckptctl" -o "control_dir=$dir" set log_level=debug "$mnt" >"$tmp/out"
-expect_eq "0 1" "$? $(grep -c '^the log is opened anew' "$tmp/out")" "ckptctl set does the same"
+expect_eq "0 1" "$? $(grep -c '^the log is opened anew' "$tmp/out")" "ckptctl set changes the log level"
 "$builddir/ckptctl" -o "control_dir=$dir" set "log_level=debug,$(printf '%5000s' | tr ' ' x)" "$mnt" >"$tmp/out" 2>&1
 expect_eq "1 debug" "$? $(level)" "a list of options that is too long changes nothing"
 check_fails "a remount of what is not mounted is refused" "$tmp/sbin/mount.ckptfs" "$url" "$tmp/home" -o remount,log_level=info
 printf y >"$mnt/written"
-check "umount ends it" umount "$mnt"
+check "umount ends a mount that the helper made" umount "$mnt"
 ends
 expect_eq "y" "$(store_cat runs/written)" "what was written is at the store"
 
 sed 's/,noauto,/,/; s/ ckptfs / fuse.ckptfs /' "$tmp/fstab" >"$tmp/fstab2"
 cat "$tmp/fstab2" >"$tmp/fstab" # the same file is mounted over /etc/fstab
-check "mount -a mounts it, by the other type too" mount -a -t fuse.ckptfs
+check "mount -a mounts what fstab names, by the other type too" mount -a -t fuse.ckptfs
 check "mount -a mounts what is mounted no second time" sh -c 'mount -a -t fuse.ckptfs && [ "$(grep -c " $1 " /proc/self/mounts)" = 1 ]' \
 	sh "$mnt"
 umount "$mnt"
@@ -95,7 +95,7 @@ umount "$mnt"
 ends
 mount -t ckptfs "$url" "$mnt" -o "$common,umask=022" >"$tmp/out" 2>&1
 expect_eq "1 1" "$? $(grep -c 'umask is no option of ckptfs: give file_mode=' "$tmp/out")" "a refusal says what to give in its place"
-check_fails "nothing is mounted then" mounted
+check_fails "a mount that is refused leaves nothing mounted" mounted
 # Keys are found by the home of the user, where no variable names it.
 mkdir "$tmp/home/.aws"
 printf '[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n' "$AWS_ACCESS_KEY_ID" "$AWS_SECRET_ACCESS_KEY" \

@@ -56,7 +56,7 @@ expect_requests "an append leaves what is there in the store" $append
 expect_moved $((1024 + said)) "an append sends only what is new"
 head -c 1024 /dev/zero | tr '\0' x >"$tmp/x"
 cat "$tmp/data" "$tmp/x" >"$tmp/more"
-same "a file is right after an append" "$tmp/more" big
+same "a file is at the store byte for byte after an append" "$tmp/more" big
 
 requests_mark
 expect_eq "ok ok ok" "$(fdo open w "$big" pwrite 1024 30000000 close)" "a change in the middle succeeds"
@@ -65,14 +65,14 @@ expect_requests "a change in the middle copies what is around it, where that can
 expect_moved $middle_moved "a change in the middle sends no more than it must"
 dd if="$tmp/x" of="$tmp/more" bs=1000 seek=30000 conv=notrunc status=none iflag=fullblock
 # promise: bytes.small
-same "a file is right after a change in the middle" "$tmp/more" big
+same "a file is at the store byte for byte after a change in the middle" "$tmp/more" big
 
 requests_mark
 expect_eq "ok" "$(fdo truncate 50000000 "$big")" "a truncate of a large file succeeds"
 expect_requests "a truncate copies what stays, where that can be" $cut
 expect_moved $cut_moved "a truncate sends no more than it must"
 truncate -s 50000000 "$tmp/more"
-same "a file is right after a truncate" "$tmp/more" big
+same "a file is at the store byte for byte after a truncate" "$tmp/more" big
 
 # announced, as safetensors does: every byte is sent once
 requests_mark
@@ -80,13 +80,13 @@ expect_eq "ok ok ok ok ok" "$(fdo src "$tmp/data" open +ct "$mnt/announced" ftru
 	write 60000000 close)" "a file is made as long as it will be first"
 expect_moved 60000000 "a file of known length is sent once"
 expect_requests "a file of known length is sent as it is written" CreateMultipartUpload=1 UploadPart=12 CompleteMultipartUpload=1
-same "a file of known length is right" "$tmp/data" announced
+same "a file of known length is at the store byte for byte" "$tmp/data" announced
 
 # a header that is written last
 requests_mark
 expect_eq "ok ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/header" pwrite 59000000 1000000 \
 	pwrite 1000000 0 close)" "a file whose start is written last is closed"
-same "a file whose start is written last is right" "$tmp/data" header
+same "a file whose start is written last is at the store byte for byte" "$tmp/data" header
 expect_eq "ok ok ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/again" write 60000000 \
 	src "$tmp/more" pwrite 1000 100 close)" "a part changes after it was sent"
 { head -c 100 "$tmp/data"; tail -c +101 "$tmp/more" | head -c 1000; tail -c +1101 "$tmp/data"; } >"$tmp/again"
@@ -104,5 +104,5 @@ expect_requests "a thousand synced lines copy what is there in the store" $syncs
 expect_moved $((syncs_of_log * (100 + said))) "a thousand synced lines send the lines alone"
 head -c $((100 * syncs_of_log)) /dev/zero | tr '\0' x >>"$tmp/log"
 # promise: publish.goes-on
-same "a file is right after a thousand synced lines" "$tmp/log" log
+same "a file is at the store byte for byte after a thousand synced lines" "$tmp/log" log
 umount_ckptfs

@@ -23,7 +23,7 @@ store_put file <"$tmp/old"
 fdo_begin open wt "$f" write 9000000 pause close
 # promise: publish.whole
 expect_eq old "$(store_cat file)" "the old version stands until close"
-fdo_ends "ok ok ok ok" "close returns 0"
+fdo_ends "ok ok ok ok" "a close that replaces a file succeeds"
 expect_eq 9000000 "$(objects size file)" "close has replaced the old version"
 
 fdo_begin open wcy "$mnt/osync" write 3000000 pause close
@@ -53,7 +53,7 @@ expect_eq "xxxxx....x" "$(store_cat synced4 | tr '\0' .)" "a write elsewhere aft
 requests_mark
 echo redirected >"$mnt/redirected"
 expect_requests "a shell's redirection publishes once, not an empty file first" PutObject=1
-expect_eq redirected "$(store_cat redirected)" "a file of a shell's redirection is right"
+expect_eq redirected "$(store_cat redirected)" "a file of a shell's redirection is at the store byte for byte"
 
 (echo one; sh -c 'echo two'; echo three) >"$mnt/children"
 # promise: publish.copies

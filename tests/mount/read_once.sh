@@ -68,7 +68,7 @@ umount_ckptfs
 # Half of it is for what was read: one such file fits, two do not.
 mount_ckptfs read_cache=auto memory=96M
 reads large0 1M "$tmp/data"
-check "files that do not fit into memory together are read right" all_in_turn
+check "files that do not fit into memory together are read byte for byte" all_in_turn
 cp "$tmp/other" "$mnt/new"
 check "memory that is full of what was read is there for what is written" cmp "$mnt/new" "$tmp/other"
 peak() { getfattr --absolute-names --only-values -n user.ckptfs.stats "$mnt" | tr ' ' '\n' | sed -n 's/^pool_peak=//p'; }

@@ -39,7 +39,7 @@ expect_eq "EEXIST EEXIST" "$(fdo rename2 n g e rename2 n g d)" "NOREPLACE replac
 expect_eq "ok one" "$(fdo rename2 n g h) $(cat h)" "NOREPLACE renames onto a free name"
 # promise: rename.exchange
 expect_eq "EINVAL EINVAL" "$(fdo rename2 x h e rename2 x h d)" "nothing can be exchanged"
-expect_eq "EISDIR ENOTDIR ENOENT" "$(fdo rename h d rename d h rename no b)" "files and directories differ"
+expect_eq "EISDIR ENOTDIR ENOENT" "$(fdo rename h d rename d h rename no b)" "a file is not renamed over a directory, nor a directory over a file"
 expect_eq "ok ok" "$(fdo rename h h) $(fdo rename2 n e e2)" "a name is renamed to itself"
 
 # Created elsewhere: the kernel believes that there is none.
@@ -68,7 +68,7 @@ expect_eq "d/ state" "$(store_ls | xargs)" "nothing is left over when a file is 
 
 seq 100 | while read -r n; do : >"many$n"; done
 seq 100 | xargs -P 8 -I N mv manyN d/manyN
-expect_eq "100 1" "$(ls d | wc -l) $(ls | grep -c state)" "many are renamed at once"
+expect_eq "100 1" "$(ls d | wc -l) $(ls | grep -c state)" "a hundred files that are renamed at once all arrive"
 expect_eq 100 "$(store_ls d/many | wc -l)" "many files are renamed at the store, too"
 cd /
 umount_ckptfs

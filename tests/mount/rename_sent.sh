@@ -101,8 +101,8 @@ expect_eq "ok ok ok ok" "$(fdo rename "$mnt/turn" "$mnt/turn.1" open wct "$mnt/t
 	"a file is closed whose old name another file has by then"
 # promise: rename.sent-taken
 fdo_ends "ok ok ok ok ok" "a file without its old name is sent anew"
-same "a file that is sent anew is right" "$tmp/first" turn.1
-expect_eq "xxxxx" "$(store_cat turn)" "a file that took the old name is right"
+same "a file that is sent anew is at the store byte for byte" "$tmp/first" turn.1
+expect_eq "xxxxx" "$(store_cat turn)" "a file that took the old name is at the store byte for byte"
 
 # Both are published at once: the new file waits until the old one has left its name.
 copied() { [ "$(requests_of CopyObject)" -ge 1 ]; }
@@ -116,8 +116,8 @@ requests_mark
 on_gs || wait_for 20 copied
 exec 9>&-
 fdo_ends "ok ok ok ok ok" "a file is published at a name while another leaves it"
-same "both files of one name are right" "$tmp/first" both.1
-expect_eq "new" "$(store_cat both)" "both files of one name are whole"
+same "the file that leaves the name is at the store byte for byte" "$tmp/first" both.1
+expect_eq "new" "$(store_cat both)" "the file that takes the name is at the store, too"
 
 # What cannot leave its first name is one put by then. On Google Cloud Storage no upload has its name before its end.
 if ! on_gs; then
@@ -129,7 +129,7 @@ if ! on_gs; then
 	expect_eq "ok" "$(fdo rename "$mnt/one" "$mnt/one.1")" "a file of one part is renamed"
 	set_faults through_gone
 	fdo_ends "ok ok ok ok ok" "a file of one part is sent anew when it cannot go there"
-	same "a file of one part that is sent anew is right" "$tmp/part" one.1
+	same "a file of one part that is sent anew is at the store byte for byte" "$tmp/part" one.1
 	expect_eq "ok ok ok" "$(fdo open wct "$mnt/next" write 5 close)" "other files are written after one was sent anew"
 fi
 umount_ckptfs

@@ -46,7 +46,7 @@ for how in wt +t; do
 	patch 0 8
 	patch 100 1000
 	patch 20000000 1000
-	same "$how: a file is right after a change of what was sent" "$tmp/want" patched
+	same "$how: a file is at the store byte for byte after a change of what was sent" "$tmp/want" patched
 done
 
 # Without memory what is kept goes to the disk, and can be changed there.
@@ -59,7 +59,7 @@ expect_eq "old" "$(store_cat spilled)" "a change of what was spilled publishes n
 fdo_ends "ok ok ok ok ok ok ok ok ok ok ok ok 1000 ok ok ok ok ok ok" "a change of what was spilled is taken"
 cp "$tmp/data" "$tmp/want"
 patch 100 1000
-same "a file is right after a change of what was spilled" "$tmp/want" spilled
-same "the other spilled files are right" "$tmp/data" other
+same "a file is at the store byte for byte after a change of what was spilled" "$tmp/want" spilled
+same "the other spilled files are at the store byte for byte" "$tmp/data" other
 same "all spilled files are there" "$tmp/data" third
 umount_ckptfs

@@ -10,7 +10,7 @@ stamps() { (cd "$mnt" && stat -c '%.X %.Y %n' "$@"); }
 
 echo x >"$mnt/f"
 touch -d @1234567890.123456789 "$mnt/f"
-expect_eq "1234567890.123456789 1234567890.123456789 f" "$(stamps f)" "both times are set"
+expect_eq "1234567890.123456789 1234567890.123456789 f" "$(stamps f)" "touch sets both times to the nanosecond"
 # promise: attrs.mtime
 expect_eq "mtime=1234567890.123456789" "$(objects meta f | grep mtime)" "both times travel with the object"
 touch -m -d @5.5 "$mnt/f"

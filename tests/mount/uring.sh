@@ -195,7 +195,7 @@ for pid in $crowd; do
 done
 expect_eq 0 $bad "a kill ends each of a crowd that waits for the store"
 thaw "$store_pid"
-check "the mount goes on then" sh -c 'echo x >"$1/then" && grep -q x "$1/then"' sh "$mnt"
+check "the mount goes on after a crowd of its callers was killed" sh -c 'echo x >"$1/then" && grep -q x "$1/then"' sh "$mnt"
 
 # The kernel asks for nothing any more, and replies are to be sent still.
 set_faults put_late
@@ -207,7 +207,7 @@ kill -TERM "$mount_pid"
 mount_ended "SIGTERM ends the daemon while a file is closed"
 wait $closing
 expect_eq "ok ok ok" "$(cat "$tmp/out")" "the close is told of success"
-expect_eq 1000 "$(objects size close_late)" "the file is there"
+expect_eq 1000 "$(objects size close_late)" "a file that is closed while the daemon ends is published"
 set_faults
 
 allowing Y io_uring=on attr_ttl=0

@@ -14,13 +14,13 @@ fio() {
 	timeout -k 5 120 "$fio" --name=t --directory="$mnt" --verify=crc32c --verify_fatal=1 --verify_state_save=0 \
 		--randseed=7 --minimal "$@"
 }
-check "sequential writes are read back right" fio --rw=write --bs=1M --size=24M
-check "sequential writes of odd blocks are read back right" fio --rw=write --bs=37k --size=9M --fsync=40
-check "random writes are read back right" fio --rw=randwrite --bs=4k-64k --size=12M
-check "random writes of a mapping are read back right" fio --rw=randwrite --bs=16k --size=8M --ioengine=mmap
-check "random writes with O_DIRECT are read back right" fio --rw=randwrite --bs=8k --size=8M --direct=1
-check "random reads and writes by four jobs are right" fio --rw=randrw --bs=16k --size=4M --numjobs=4
-check "asynchronous writes, eight at once, are read back right" \
+check "sequential writes are read back byte for byte" fio --rw=write --bs=1M --size=24M
+check "sequential writes of odd blocks are read back byte for byte" fio --rw=write --bs=37k --size=9M --fsync=40
+check "random writes are read back byte for byte" fio --rw=randwrite --bs=4k-64k --size=12M
+check "random writes of a mapping are read back byte for byte" fio --rw=randwrite --bs=16k --size=8M --ioengine=mmap
+check "random writes with O_DIRECT are read back byte for byte" fio --rw=randwrite --bs=8k --size=8M --direct=1
+check "four jobs read back byte for byte what they write at random places" fio --rw=randrw --bs=16k --size=4M --numjobs=4
+check "asynchronous writes, eight at once, are read back byte for byte" \
 	fio --rw=randwrite --bs=32k --size=16M --ioengine=io_uring --iodepth=8
 check "a verification at a later time succeeds" sh -c '
 	cd "$2" && "$1" --name=v --filename=later --rw=write --bs=64k --size=12M --verify=crc32c \

@@ -38,7 +38,7 @@ static int read_copy(const char *p, size_t n, struct dcp_item **v, size_t *count
         return dcp_read(copy, n, v, count, why, 200);
 }
 
-START_TEST(items_come_back)
+START_TEST(items_of_a_save_are_read_back)
 {
         CLEANUP(buf_release) struct buf b = BUF_INIT;
         CLEANUP(freep) struct dcp_item *v = NULL;
@@ -196,7 +196,7 @@ int main(void)
 {
         Suite *s = suite_create("dcp_read");
         TCase *t = tcase_create("dcp_read");
-        tcase_add_test(t, items_come_back);
+        tcase_add_test(t, items_of_a_save_are_read_back);
         tcase_add_loop_test(t, what_does_not_fit_is_refused, 0, sizeof lies / sizeof lies[0]);
         tcase_add_loop_test(t, what_no_save_makes_is_refused, 0, sizeof wrong / sizeof wrong[0]);
         tcase_add_test(t, damaged_metadata_is_survived);

@@ -215,7 +215,7 @@ START_TEST(a_shared_line_is_not_overdriven)
 }
 END_TEST
 
-START_TEST(the_number_settles)
+START_TEST(the_number_of_transfers_settles)
 {
         struct net n = net_at(_i, 16);
         struct run *r = simulate(&n, 10000, 40000);
@@ -358,7 +358,7 @@ int main(void)
         tcase_add_loop_test(t, after_three_seconds_it_is_as_fast_as_the_best_fixed_number, 0, NETS);
         tcase_add_loop_test(t, a_line_whose_rate_comes_and_goes_is_used, 0, NETS);
         tcase_add_loop_test(t, a_shared_line_is_not_overdriven, 0, NETS);
-        tcase_add_loop_test(t, the_number_settles, 0, NETS);
+        tcase_add_loop_test(t, the_number_of_transfers_settles, 0, NETS);
         tcase_add_loop_test(t, a_rate_of_requests_is_used_with_few_refusals, 0, 3);
         tcase_add_test(t, refusals_make_it_fewer_at_most_once_a_second);
         tcase_add_test(t, there_is_never_more_than_the_most);

@@ -23,7 +23,7 @@ static void *count(void *arg)
         return NULL;
 }
 
-START_TEST(threads_lose_nothing)
+START_TEST(threads_that_count_at_once_lose_nothing)
 {
         pthread_t t[THREADS];
         for (uintptr_t i = 0; i < THREADS; i++)
@@ -94,7 +94,7 @@ int main(void)
 {
         Suite *s = suite_create("metrics");
         TCase *t = tcase_create("metrics");
-        tcase_add_test(t, threads_lose_nothing);
+        tcase_add_test(t, threads_that_count_at_once_lose_nothing);
         tcase_add_test(t, the_line_names_each_figure_once);
         tcase_add_test(t, a_time_counts_up_to_its_bound);
         tcase_add_test(t, a_status_that_no_vendor_has_counts_as_another);

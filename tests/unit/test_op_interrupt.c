@@ -106,7 +106,7 @@ static void wait_for(const struct way *way)
         ck_assert_int_eq(atomic_load(&way->error), -EINTR);
 }
 
-START_TEST(interrupt_comes_early)
+START_TEST(an_interrupt_that_comes_before_its_request_is_found)
 {
         struct way way = way_new();
 
@@ -116,7 +116,7 @@ START_TEST(interrupt_comes_early)
 }
 END_TEST
 
-START_TEST(interrupt_never_comes)
+START_TEST(what_waits_for_an_interrupt_that_never_comes_is_found)
 {
         struct way waits = way_new(), later = way_new(), writes = way_new();
 
@@ -129,7 +129,7 @@ START_TEST(interrupt_never_comes)
 }
 END_TEST
 
-START_TEST(kernel_asks_for_itself)
+START_TEST(an_interrupt_passes_by_what_the_kernel_asks_for_itself)
 {
         struct way releases = way_new(), writes = way_new(), next = way_new(), last = way_new();
 
@@ -149,9 +149,9 @@ int main(void)
         Suite *s = suite_create("op_interrupt");
         TCase *t = tcase_create("op_interrupt");
         tcase_add_checked_fixture(t, setup, teardown);
-        tcase_add_test(t, interrupt_comes_early);
-        tcase_add_test(t, interrupt_never_comes);
-        tcase_add_test(t, kernel_asks_for_itself);
+        tcase_add_test(t, an_interrupt_that_comes_before_its_request_is_found);
+        tcase_add_test(t, what_waits_for_an_interrupt_that_never_comes_is_found);
+        tcase_add_test(t, an_interrupt_passes_by_what_the_kernel_asks_for_itself);
         suite_add_tcase(s, t);
         return unit_main(s);
 }

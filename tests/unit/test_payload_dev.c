@@ -74,7 +74,7 @@ static int shared(bool fails)
         return err;
 }
 
-START_TEST(all_meet_again)
+START_TEST(all_ranks_meet_again_after_a_share_that_fails)
 {
         ck_assert_int_eq(shared(false), 0);
         ck_assert_int_eq(mem[SIZE - 1], 7);
@@ -88,7 +88,7 @@ END_TEST
 int main(void)
 {
         TCase *tc = tcase_create("payload_dev");
-        tcase_add_test(tc, all_meet_again);
+        tcase_add_test(tc, all_ranks_meet_again_after_a_share_that_fails);
         Suite *s = suite_create("payload_dev");
         suite_add_tcase(s, tc);
         return unit_main(s);

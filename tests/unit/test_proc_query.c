@@ -100,7 +100,7 @@ static void teardown(void)
         close(gate[1]);
 }
 
-START_TEST(looks_end_in_order)
+START_TEST(looks_at_processes_end_in_their_order)
 {
         for (int i = 0; i < MOST; i++)
                 add(i, false);
@@ -160,7 +160,7 @@ int main(void)
         Suite *s = suite_create("look");
         TCase *t = tcase_create("look");
         tcase_add_checked_fixture(t, setup, teardown);
-        tcase_add_test(t, looks_end_in_order);
+        tcase_add_test(t, looks_at_processes_end_in_their_order);
         tcase_add_test(t, a_query_that_blocks_is_given_up_and_dropped_later);
         tcase_add_test(t, however_many_block_each_ends);
         tcase_add_test(t, the_end_waits_for_all_that_can_end);

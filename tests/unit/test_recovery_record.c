@@ -91,7 +91,7 @@ START_TEST(what_is_no_record_is_refused_in_one_line)
 }
 END_TEST
 
-START_TEST(ids_differ)
+START_TEST(ids_of_records_differ)
 {
         char a[RECOVERY_ID_MAX], b[RECOVERY_ID_MAX];
         recovery_record_id(a);
@@ -109,7 +109,7 @@ int main(void)
         tcase_add_test(t, an_orphan_has_no_upload);
         tcase_add_loop_test(t, what_is_no_record_is_refused_in_one_line, 0,
                             sizeof bad / sizeof *bad);
-        tcase_add_test(t, ids_differ);
+        tcase_add_test(t, ids_of_records_differ);
         suite_add_tcase(s, t);
         return unit_main(s);
 }

@@ -39,7 +39,7 @@ static const struct {
         {"1\r\nx\r\n0\r\nX-A: b\r\nX-Amz-Checksum-Crc32c: yZRlqg==\r\n\r\n", "x", "yZRlqg=="},
 };
 
-START_TEST(the_data_is_found)
+START_TEST(the_data_of_chunks_is_found_however_it_is_cut)
 {
         size_t n = strlen(good[_i].body);
 
@@ -126,7 +126,8 @@ int main(void)
         Suite *s = suite_create("sim_chunked");
         TCase *t = tcase_create("chunked");
 
-        tcase_add_loop_test(t, the_data_is_found, 0, sizeof good / sizeof *good);
+        tcase_add_loop_test(t, the_data_of_chunks_is_found_however_it_is_cut, 0,
+                            sizeof good / sizeof *good);
         tcase_add_loop_test(t, a_broken_frame_is_refused, 0, sizeof bad / sizeof *bad);
         tcase_add_test(t, a_frame_ends_where_data_begins);
         tcase_add_test(t, a_frame_is_bounded);

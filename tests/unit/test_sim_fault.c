@@ -126,7 +126,7 @@ START_TEST(bad_rules_are_refused)
 }
 END_TEST
 
-START_TEST(times_have_units)
+START_TEST(times_of_a_rule_have_units)
 {
         uint64_t ns;
 
@@ -155,7 +155,7 @@ int main(void)
         tcase_add_test(t, the_first_rule_acts_and_all_count);
         tcase_add_test(t, chance_is_about_as_asked);
         tcase_add_loop_test(t, bad_rules_are_refused, 0, sizeof bad / sizeof *bad);
-        tcase_add_test(t, times_have_units);
+        tcase_add_test(t, times_of_a_rule_have_units);
         suite_add_tcase(s, t);
         return unit_main(s);
 }

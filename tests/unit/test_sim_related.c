@@ -49,7 +49,7 @@ static const struct {
         {HEAD "X: y\r\n\r\ntwo\r\n\r\n\r\n--b--\r\n", "two\r\n\r\n", ""},
 };
 
-START_TEST(the_parts_are_found)
+START_TEST(the_description_and_the_data_of_a_body_are_found)
 {
         for (size_t i = 2; i <= 401; i++) {
                 bool open = i % 2;
@@ -107,7 +107,8 @@ int main(void)
         Suite *s = suite_create("sim_related");
         TCase *tc = tcase_create("related");
 
-        tcase_add_loop_test(tc, the_parts_are_found, 0, sizeof good / sizeof *good);
+        tcase_add_loop_test(tc, the_description_and_the_data_of_a_body_are_found, 0,
+                            sizeof good / sizeof *good);
         tcase_add_loop_test(tc, a_broken_body_is_refused, 0, sizeof bad / sizeof *bad);
         tcase_add_test(tc, a_boundary_is_needed);
         suite_add_tcase(s, tc);

@@ -144,7 +144,7 @@ START_TEST(what_was_said_can_be_taken_back)
 }
 END_TEST
 
-START_TEST(jobs_are_bounded)
+START_TEST(a_sweep_has_a_bounded_number_of_jobs)
 {
         CLEANUP(sweep_release) struct sweep s = {0};
         char why[300] = "";
@@ -229,7 +229,7 @@ int main(void)
                             sizeof lists / sizeof lists[0]);
         tcase_add_test(t, values_hold_those_of_other_keys);
         tcase_add_test(t, what_was_said_can_be_taken_back);
-        tcase_add_test(t, jobs_are_bounded);
+        tcase_add_test(t, a_sweep_has_a_bounded_number_of_jobs);
         tcase_add_test(t, the_stronger_word_counts_in_whatever_order);
         tcase_add_loop_test(t, bad_input_is_refused_with_cause_and_remedy, 0,
                             sizeof bad / sizeof bad[0]);

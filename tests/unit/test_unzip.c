@@ -62,7 +62,7 @@ static int try_archive(const char *p, size_t n, char why[200])
         return err;
 }
 
-START_TEST(members_are_found)
+START_TEST(members_of_an_archive_are_found)
 {
         CLEANUP(buf_release) struct buf b = BUF_INIT;
         struct memsource m;
@@ -288,7 +288,7 @@ int main(void)
 {
         Suite *s = suite_create("unzip");
         TCase *t = tcase_create("unzip");
-        tcase_add_test(t, members_are_found);
+        tcase_add_test(t, members_of_an_archive_are_found);
         tcase_add_test(t, a_damaged_archive_is_survived);
         tcase_add_test(t, errors_of_reading_are_passed_on);
         tcase_add_loop_test(t, a_directory_that_lies_is_refused, 0, sizeof lies / sizeof lies[0]);

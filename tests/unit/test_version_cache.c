@@ -74,7 +74,7 @@ static bool has_800(struct cached_version *v, const void *arg)
         return version_of(v)->bytes == 800;
 }
 
-START_TEST(what_fits_stays)
+START_TEST(versions_that_fit_stay)
 {
         grow(0, 1200);
         grow(1, 800);
@@ -137,7 +137,7 @@ int main(void)
         Suite *s = suite_create("version_cache");
         TCase *t = tcase_create("version_cache");
         tcase_add_checked_fixture(t, setup, teardown);
-        tcase_add_test(t, what_fits_stays);
+        tcase_add_test(t, versions_that_fit_stay);
         tcase_add_test(t, the_version_used_longest_ago_makes_room);
         tcase_add_test(t, who_needs_memory_gets_as_much_as_there_is);
         tcase_add_test(t, the_version_used_last_is_found);
