@@ -16,7 +16,8 @@
 
 #include "base/banned.h"
 
-void results_path(const struct run *r, const char *name, char *out, size_t n)
+/* The name of a file of the run, below its directory. */
+static void results_path(const struct run *r, const char *name, char *out, size_t n)
 {
         snprintf(out, n, "%s/%s", r->dir, name);
 }

@@ -23,7 +23,4 @@ int results_write_run(const struct run *r, const struct json *result);
 /* Removes the directory of a run of which nothing is worth keeping. */
 void results_forget(const struct run *r, size_t jobs);
 
-/* The name of a file of the run, below its directory. */
-void results_path(const struct run *r, const char *name, char *out, size_t n);
-
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "bench/format/dcp.h"
 #include "bench/format/read.h"
 #include "bench/format/unpickle.h"
@@ -92,14 +93,8 @@ static int add_chunk(struct chunks *c, const struct dcp_item *it)
 {
         if (c->n == FOUND_MAX)
                 return -EBADMSG;
-        if (c->n == c->room) {
-                size_t room = c->room ? 2 * c->room : 256;
-                struct dcp_item *v = realloc(c->v, room * sizeof *v);
-                if (!v)
-                        return -ENOMEM;
-                c->v = v;
-                c->room = room;
-        }
+        if (GROW(c->v, c->n, c->room, 256))
+                return -ENOMEM;
         c->v[c->n++] = *it;
         return 0;
 }

@@ -8,20 +8,15 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 
 #include "base/banned.h"
 
 static struct shard_piece *add(struct layout *l)
 {
-        if (l->n == l->room) {
-                size_t room = l->room ? 2 * l->room : 64;
-                struct shard_piece *v = realloc(l->v, room * sizeof *v);
-                if (!v) {
-                        l->failed = true;
-                        return NULL;
-                }
-                l->v = v;
-                l->room = room;
+        if (GROW(l->v, l->n, l->room, 64)) {
+                l->failed = true;
+                return NULL;
         }
         return &l->v[l->n++];
 }

@@ -195,7 +195,9 @@ static int read_entries(const struct json *header, uint64_t data, uint64_t size,
         return 0;
 }
 
-int safetensors_read(const struct source *s, struct found *out, char *why, size_t nwhy)
+/* What load_file() of the safetensors library reads: github.com/huggingface/safetensors, "Format".
+ */
+static int safetensors_read(const struct source *s, struct found *out, char *why, size_t nwhy)
 {
         CLEANUP(freep) char *text = NULL;
         CLEANUP(json_freep) struct json *header = NULL;

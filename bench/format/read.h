@@ -43,9 +43,6 @@ int found_add(struct found *f, const char *name, size_t n, struct io_range at, u
               uint32_t crc);
 void found_release(struct found *f);
 
-/* What load_file() of the safetensors library reads: github.com/huggingface/safetensors, "Format".
- */
-int safetensors_read(const struct source *s, struct found *out, char *why, size_t nwhy);
 /* What torch.load() reads, since version 1.6. Each storage is found once, under the name of the
  * first tensor that uses it. */
 int torch_read(const struct source *s, struct found *out, char *why, size_t nwhy);

@@ -19,7 +19,9 @@ static int by_value(const void *a, const void *b)
         return (x > y) - (x < y);
 }
 
-double stats_quantile(const double *sorted, size_t n, double q)
+/* The q-th quantile (0..1) of n ascending values, between the two nearest by linear interpolation
+ * (R's type 7); 0 for n == 0. */
+static double stats_quantile(const double *sorted, size_t n, double q)
 {
         if (!n)
                 return 0;

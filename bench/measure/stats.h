@@ -14,10 +14,6 @@ struct stats {
 /* Of v[0..n), which stays as it is; all zero for n == 0. 0, or -ENOMEM. */
 int stats_of(const double *v, size_t n, struct stats *out);
 
-/* The q-th quantile (0..1) of n ascending values, between the two nearest by linear interpolation
- * (R's type 7); 0 for n == 0. */
-double stats_quantile(const double *sorted, size_t n, double q);
-
 /* The 95 % bootstrap interval of the ratio of two medians, b's over a's: the 2.5 % and 97.5 %
  * quantiles of the ratios of 2,000 pairs of resamples (Efron, Tibshirani: "An Introduction to the
  * Bootstrap", chapter 13). Same values, same interval. 0, -ENOMEM, or -EINVAL for fewer than 3

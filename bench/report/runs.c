@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "bench/report/job.h"
 #include "bench/report/shards_table.h"
 
@@ -111,14 +112,8 @@ static int add_file(struct runs *r, const char *path)
         run = runs_read(path);
         if (!run)
                 return 0;
-        if (r->n == r->cap) {
-                size_t cap = r->cap ? 2 * r->cap : 16;
-                struct run_found *grown = reallocarray(r->v, cap, sizeof *grown);
-                if (!grown)
-                        return -ENOMEM;
-                r->v = grown;
-                r->cap = cap;
-        }
+        if (GROW(r->v, r->n, r->cap, 16))
+                return -ENOMEM;
         r->v[r->n] = (struct run_found){0};
         int err = sum_up(&r->v[r->n], run, path);
         if (!err)

@@ -287,13 +287,6 @@ static size_t copied_bytes(const struct network *g)
         return count_blocks(g) * g->place * sizeof *g->copies;
 }
 
-int network_init(struct network *g, const struct math_ops *ops, const struct model *m, size_t batch,
-                 bool weights)
-{
-        return network_init_stage(g, ops, m, batch, 0, network_units(m), NETWORK_STASH_ALL,
-                                  weights);
-}
-
 int network_init_stage(struct network *g, const struct math_ops *ops, const struct model *m,
                        size_t batch, size_t from, size_t end, enum network_stash stash,
                        bool weights)

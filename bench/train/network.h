@@ -85,13 +85,10 @@ struct network_pass {
         void *arg;
 };
 
-/* A model for passes of at most `batch` samples, with zero weights, or without memory for them. 0
- * or -ENOMEM. Release it whatever that was; a zeroed one is fine. */
-int network_init(struct network *g, const struct math_ops *ops, const struct model *m, size_t batch,
-                 bool weights);
-/* The same for a stage of a pipeline, which has units [from, end): tensors are all listed, and
- * those of its units have memory. Where it does not begin with the embedding, its passes want
- * *network_stream(g, from) set. */
+/* A model, or a stage of a pipeline, for passes of at most `batch` samples, with zero weights, or
+ * without memory for them. It has units [from, end): tensors are all listed, and those of its units
+ * have memory. Where it does not begin with the embedding, its passes want *network_stream(g, from)
+ * set. 0 or -ENOMEM. Release it whatever that was; a zeroed one is fine. */
 int network_init_stage(struct network *g, const struct math_ops *ops, const struct model *m,
                        size_t batch, size_t from, size_t end, enum network_stash stash,
                        bool weights);

@@ -301,7 +301,7 @@ static size_t least(size_t a, size_t b)
 }
 
 /* Levenshtein's, and two neighbours that changed places are one mistake: of three rows each. */
-size_t edit_distance(const char *a, const char *b)
+static size_t edit_distance(const char *a, const char *b)
 {
         enum { MOST = 64 };
         size_t row[3][MOST], na = strlen(a), nb = strlen(b);

@@ -104,11 +104,8 @@ bool param_has_bounds(const struct param_desc *d);
 /* Writes what -o help says: param_tab_help() of the options. */
 void params_help(FILE *to);
 
-/* How many letters must be added, dropped or replaced, or change places with the next, to make a
- * into b; 64 for longer texts: which name somebody may have meant. */
-size_t edit_distance(const char *a, const char *b);
-/* Whether it is so few that somebody who wrote `said` may have meant `name`, and fewer than *far,
- * which begins with SIZE_MAX and becomes them. */
+/* Whether so few letters differ that somebody who wrote `said` may have meant `name`, and fewer
+ * than *far, which begins with SIZE_MAX and becomes them. */
 bool edit_nearer(const char *said, const char *name, size_t *far);
 /* The name of the table that is nearest in that sense; NULL: none. */
 const char *param_tab_near(const struct param_tab *t, const char *said);

@@ -123,7 +123,8 @@ END_TEST
 
 START_TEST(building_on_nothing_fails_quietly)
 {
-        CLEANUP(json_freep) struct json *a = json_new_array();
+        CLEANUP(json_freep) struct json *o = json_new_object();
+        struct json *a = json_add_array(o, "a");
         ck_assert_ptr_null(json_add_object(NULL, "x"));
         ck_assert_int_eq(json_add_number(NULL, "x", 1), -ENOMEM);
         ck_assert_int_eq(json_add_number(a, "name in an array", 1), -ENOMEM);

@@ -567,7 +567,9 @@ START_TEST(a_rank_with_a_part_takes_no_more_memory_than_is_planned)
                 struct fsdp f;
                 size_t room = 0, whole = 0;
 
-                ck_assert_int_eq(network_init(&g, ops, m, 1, false), 0);
+                ck_assert_int_eq(network_init_stage(&g, ops, m, 1, 0, network_units(m),
+                                                    NETWORK_STASH_ALL, false),
+                                 0);
                 ck_assert_int_eq(fsdp_init(&f, &g, g.ops, 0, &c, &q, prefetch), 0);
                 for (size_t k = 0; k < network_units(&g.model); k++) {
                         struct network_unit u = network_unit(&g, k);

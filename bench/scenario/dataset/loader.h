@@ -9,7 +9,7 @@
 
 #include "bench/scenario/dataset/sample_source.h"
 
-enum { LOADER_WORKERS_MAX = 256, LOADER_WHY_MAX = 1024 };
+enum { LOADER_WHY_MAX = 1024 };
 
 /* How a rank reads. */
 struct loader_how {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "bench/io/bucket.h"
 #include "bench/core/io.h"
 #include "bench/core/run.h"
@@ -174,15 +175,9 @@ static void add(struct listing *to, const char *name, uint64_t size)
 
         if (to->err || *(last ? last + 1 : name) == '.')
                 return;
-        if (l->n == to->room) {
-                size_t room = to->room ? to->room * 2 : 1024;
-                struct sample_item *v = realloc(l->v, room * sizeof *v);
-                if (!v) {
-                        to->err = -ENOMEM;
-                        return;
-                }
-                l->v = v;
-                to->room = room;
+        if (GROW(l->v, l->n, to->room, 1024)) {
+                to->err = -ENOMEM;
+                return;
         }
         l->v[l->n] = (struct sample_item){l->names.len, size};
         if (buf_add(&l->names, name, strlen(name) + 1))

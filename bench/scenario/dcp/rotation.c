@@ -23,7 +23,7 @@ void rotation_release(struct rotation *r)
         r->n = 0;
 }
 
-double rotation_loss(size_t i)
+static double rotation_loss(size_t i)
 {
         return 10 / (double)(i + 1) + (i % 3 == 1 ? 4 : 0); /* every third save is a step back */
 }

@@ -23,6 +23,4 @@ void rotation_release(struct rotation *r);
 /* Save i, the next one, is there: which save goes, that one perhaps, or ROTATION_NONE. */
 size_t rotation_add(struct rotation *r, size_t i);
 
-double rotation_loss(size_t i);
-
 #endif

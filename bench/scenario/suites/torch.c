@@ -32,8 +32,8 @@ static bool stages(const struct run *r, const struct io_storage *to)
         return strstr(r->scenario->name, "lightning") && to->ops == &io_posix;
 }
 
-int torch_plan(const struct run *r, const struct keys *k, size_t saves, FILE *dry, char *why,
-               size_t nwhy)
+static int torch_plan(const struct run *r, const struct keys *k, size_t saves, FILE *dry, char *why,
+                      size_t nwhy)
 {
         struct model m;
         char size[BYTES_TEXT];

@@ -32,14 +32,10 @@ struct torch_job {
         struct sampler use;
 };
 
-/* Whether storage and model can be had, and with --dry-run what would be done: 0, or -EINVAL with
- * one line in `why`. */
-int torch_plan(const struct run *r, const struct keys *k, size_t saves, FILE *dry, char *why,
-               size_t nwhy);
-
-/* How many of the epochs save one, by epochs and save_one_in; and torch_plan() of so many saves, at
- * least one. */
+/* How many of the epochs save one, by epochs and save_one_in. */
 size_t torch_count_saves(const struct keys *k);
+/* Whether storage and model can be had for so many saves, at least one, and with --dry-run what
+ * would be done: 0, or -EINVAL with one line in `why`. */
 int torch_plan_epochs(const struct run *r, const struct keys *k, FILE *dry, char *why, size_t nwhy);
 
 /* Ready to save so often and to load so often, into `dir` or, where that is NULL, a fresh

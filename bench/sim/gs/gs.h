@@ -57,10 +57,8 @@ bool gs_bad_json(struct request *x, const char *text, size_t n, struct json **j)
 bool gs_bad_metadata(struct request *x, struct object *o, const struct json *resource);
 /* Whether no object may have that name. True as above. */
 bool gs_bad_key(const struct service *s, struct request *x, const char *key);
-/* Takes the name of the description where the query has none; what was said of the body, compared,
- * and the CRC that was said; the type where there is none. */
+/* Takes the name of the description where the query has none. True as above. */
 bool gs_bad_name(const struct service *s, struct request *x, const struct json *resource);
-bool gs_bad_digest(struct request *x, const struct json *resource, const char **crc);
 #define GS_KMS_KEY       "x-goog-encryption-kms-key-name"
 #define GS_CLASS         "x-goog-storage-class" /* of an object, unless it is that of its bucket: */
 #define GS_DEFAULT_CLASS "STANDARD"
@@ -68,10 +66,10 @@ bool gs_bad_digest(struct request *x, const struct json *resource, const char **
 void gs_put(struct service *s, struct request *x, struct object *o,
             const struct object_store_cond *cond, const char *crc);
 int gs_take_kms_key(const struct request *x, const char *param, struct object *o);
+/* The type, where the object has none. */
 int gs_default_type(struct object *o, const char *type);
-/* What the testbench notes in the metadata of an object that came in one request, and finds wrong
- * with them later; true with the reply set. */
-int gs_note(struct object *o, const char *crc);
+/* Whether the request finds wrong what the testbench has noted in the metadata of an object that
+ * came in one request. True as above. */
 bool gs_bad_note(struct request *x, const struct object *o);
 /* gs_key.c. Takes the customer's key that the request gives to the object. True when the reply is
  * set to an error. */

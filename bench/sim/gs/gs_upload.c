@@ -54,7 +54,8 @@ bool gs_bad_name(const struct service *s, struct request *x, const struct json *
 #define NOTE     GS_META "x_emulator_"
 #define OLD_NOTE GS_META "x_testbench_" /* replies have the same by their name of before */
 
-int gs_note(struct object *o, const char *crc)
+/* What the testbench notes in the metadata of an object that came in one request. */
+static int gs_note(struct object *o, const char *crc)
 {
         int err = object_meta_add(o, NOTE "upload", "multipart");
         if (!err)
@@ -107,7 +108,8 @@ int gs_default_type(struct object *o, const char *type)
                                type && *type ? type : "application/octet-stream");
 }
 
-bool gs_bad_digest(struct request *x, const struct json *resource, const char **crc)
+/* Compares what was said of the body, and takes the CRC that was said. True with the reply set. */
+static bool gs_bad_digest(struct request *x, const struct json *resource, const char **crc)
 {
         struct said said = {.crc32c = NULL};
         char text[80];

@@ -116,7 +116,6 @@ void s3_checksum_headers(struct request *x, const struct object *o);
  * gone then: true with the reply set. */
 enum { S3_VERSION_MAX = 24 };
 bool s3_keeps_versions(const struct service *s, const struct request *x);
-void s3_version_id(char text[S3_VERSION_MAX], int64_t generation);
 void s3_version_header(const struct service *s, struct request *x, const struct object *o);
 int s3_get_version(struct service *s, const struct request *x, struct object **out);
 bool s3_delete_version(struct service *s, struct request *x);

@@ -15,7 +15,7 @@ bool s3_keeps_versions(const struct service *s, const struct request *x)
         return object_store_has_versions(s->objects) && !x->google && !s3_is_express(x);
 }
 
-void s3_version_id(char text[S3_VERSION_MAX], int64_t generation)
+static void s3_version_id(char text[S3_VERSION_MAX], int64_t generation)
 {
         snprintf(text, S3_VERSION_MAX, "v%" PRId64, generation);
 }

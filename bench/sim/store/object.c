@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/grow.h"
 #include "bench/sim/store/data.h"
 #include "base/banned.h"
 
@@ -79,15 +80,9 @@ int object_add_seg(struct object *o, struct seg seg)
 {
         bool extended = extend_last(o, &seg);
 
-        if (!extended && o->nsegs == o->cap) {
-                unsigned cap = o->cap ? o->cap * 2 : 1;
-                struct seg *v = reallocarray(o->segs, cap, sizeof *v);
-                if (!v) {
-                        blob_unref(seg.blob);
-                        return -ENOMEM;
-                }
-                o->segs = v;
-                o->cap = cap;
+        if (!extended && GROW(o->segs, o->nsegs, o->cap, 1)) {
+                blob_unref(seg.blob);
+                return -ENOMEM;
         }
         if (extended)
                 blob_unref(seg.blob);

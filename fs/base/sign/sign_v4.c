@@ -30,7 +30,8 @@ struct header_set {
         const struct uri_pair *v[SIGN_MAX_HEADERS + 2];
 };
 
-void sign_v4_date(time_t when, char out[SIGN_DATE_LEN])
+/* "20130524T000000Z" */
+static void sign_v4_date(time_t when, char out[SIGN_DATE_LEN])
 {
         struct tm tm;
         gmtime_r(&when, &tm);

@@ -55,9 +55,7 @@ struct sign_key {
         struct sign_cache *cache; /* NULL: the key of the day is derived anew */
 };
 
-/* "20130524T000000Z" */
-void sign_v4_date(time_t when, char out[SIGN_DATE_LEN]);
-/* The time of such a text; 0 or -EINVAL. */
+/* The time of a text like "20130524T000000Z"; 0 or -EINVAL. */
 int sign_v4_parse_date(const char *text, time_t *out);
 
 /* Signs every header of the request, and x-amz-date (and x-amz-security-token, with a token) when

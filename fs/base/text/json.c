@@ -238,11 +238,6 @@ struct json *json_new_object(void)
         return out_of(cJSON_CreateObject());
 }
 
-struct json *json_new_array(void)
-{
-        return out_of(cJSON_CreateArray());
-}
-
 /* Hands `item` to `to`; frees it and returns NULL when that cannot be. */
 static cJSON *attach(struct json *to, const char *name, cJSON *item)
 {

@@ -51,7 +51,6 @@ bool json_is_bool(const struct json *j);
  * gives -ENOMEM or NULL, so that a tree may be built first and asked for failure by json_write().
  */
 struct json *json_new_object(void);
-struct json *json_new_array(void);
 struct json *json_add_object(struct json *to, const char *name);
 /* The object that this field of `to` is, to add to; made when there is none. */
 struct json *json_open_object(struct json *to, const char *name);

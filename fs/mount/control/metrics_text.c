@@ -13,7 +13,8 @@
 
 #include "base/banned.h"
 
-void metrics_text_name(struct buf *out, const struct metric_desc *d)
+/* "ckptfs_sent_bytes_total" of a row of metrics.def. */
+static void metrics_text_name(struct buf *out, const struct metric_desc *d)
 {
         bool has = strstr(d->name, d->unit) != NULL;
         bool base = !strcmp(d->unit, "bytes") || !strcmp(d->unit, "seconds");
@@ -131,8 +132,10 @@ int metrics_text(struct buf *out, const struct metrics_label *labels, size_t n)
         return failed ? -ENOMEM : 0;
 }
 
-int metrics_label_parse(char *text, struct metrics_label *out, const struct metrics_label *others,
-                        size_t n)
+/* Cuts "NAME=VALUE" at its sign: 0, or -EINVAL when that is no name that a label may have, or one
+ * of the `n` others has it. */
+static int metrics_label_parse(char *text, struct metrics_label *out,
+                               const struct metrics_label *others, size_t n)
 {
         static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
         static const char digits[] = "0123456789";

@@ -27,15 +27,7 @@ int metrics_labels_set(struct metrics_labels *l, const char *mountpoint, const c
                        const char *given, char *why, size_t nwhy);
 void metrics_labels_release(struct metrics_labels *l);
 
-/* "ckptfs_sent_bytes_total" of a row of metrics.def. */
-void metrics_text_name(struct buf *out, const struct metric_desc *d);
-
 /* Appends every metric as it is now; there is a label at least. 0 or -ENOMEM. */
 int metrics_text(struct buf *out, const struct metrics_label *labels, size_t n);
-
-/* Cuts "NAME=VALUE" at its sign: 0, or -EINVAL when that is no name that a label may have, or one
- * of the `n` others has it. */
-int metrics_label_parse(char *text, struct metrics_label *out, const struct metrics_label *others,
-                        size_t n);
 
 #endif

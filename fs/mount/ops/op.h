@@ -219,11 +219,8 @@ void op_ask_version(struct op_ask *a);
 bool op_open_known_locked(const struct mount *m, const struct node *n, int flags)
         REQUIRES(tree_mutex);
 
-/* Whether the node was deleted or replaced: the store does not know it by its name any more. The
- * tree is locked. */
-bool op_has_lost_name_locked(const struct node *n) REQUIRES(tree_mutex);
-/* Whether that was another host's doing, or a failed rename's, so that a change of what has the
- * name must not go to this node: -ESTALE has the kernel look the name up anew. What is written, or
+/* Whether another host or a failed rename has replaced the node, so that a change of what has the
+ * name must not go to it: -ESTALE has the kernel look the name up anew. What is written, or
  * was deleted here, is changed all the same. The tree is locked. */
 bool op_is_replaced_locked(const struct node *n) REQUIRES(tree_mutex);
 

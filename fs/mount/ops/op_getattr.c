@@ -80,7 +80,8 @@ void op_reply_attr(fuse_req_t req, struct mount *m, struct node *n)
         fuse_reply_attr(req, &st, ttl);
 }
 
-bool op_has_lost_name_locked(const struct node *n) REQUIRES(tree_mutex)
+/* Whether the node was deleted or replaced: the store does not know it by its name any more. */
+static bool op_has_lost_name_locked(const struct node *n) REQUIRES(tree_mutex)
 {
         return n->parent && !n->hashed;
 }

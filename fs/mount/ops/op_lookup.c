@@ -85,7 +85,7 @@ static void lookup_anew(struct lookup *l)
 }
 
 /* The directory may have got another name while the store was asked: once more. */
-static bool lookup_moved(struct lookup *l)
+static bool lookup_restart_if_moved(struct lookup *l)
 {
         if (tree_place(l->m->tree, l->parent) == l->place || lookup_make_key(l))
                 return false;
@@ -94,7 +94,7 @@ static bool lookup_moved(struct lookup *l)
 }
 
 /* The name may have been deleted here while the store was asked: once more. */
-static bool lookup_past(struct lookup *l)
+static bool lookup_restart_if_removed(struct lookup *l)
 {
         tree_lock(l->m->tree);
         bool past =
@@ -112,13 +112,13 @@ static void lookup_granted(struct waiter *w)
         struct lookup *l = CONTAINER_OF(w, struct lookup, lock.waiter);
 
         name_lock_drop(&l->lock);
-        if (!lookup_moved(l))
+        if (!lookup_restart_if_moved(l))
                 lookup_anew(l);
 }
 
 /* Where the store renames objects one by one, what is in a directory that is being renamed may have
  * its new name there and the old one here: once more when that has ended. */
-static bool lookup_waits(struct lookup *l)
+static bool lookup_wait_if_barred(struct lookup *l)
 {
         struct mount *m = l->m;
 
@@ -142,7 +142,7 @@ static void lookup_idle(struct waiter *w)
         tree_lock(l->m->tree);
         tree_unref_locked(l->m->tree, TAKE_PTR(l->node), 1);
         tree_unlock(l->m->tree);
-        if (!lookup_moved(l))
+        if (!lookup_restart_if_moved(l))
                 lookup_anew(l);
 }
 
@@ -214,7 +214,7 @@ static void lookup_absent(struct lookup *l)
 {
         struct fuse_entry_param e = {.entry_timeout = mount_absent_ttl(l->m, l->begun)};
 
-        if (lookup_waits(l) || lookup_moved(l))
+        if (lookup_wait_if_barred(l) || lookup_restart_if_moved(l))
                 return;
         tree_lock(l->m->tree);
         struct node *n = tree_find_locked(l->m->tree, l->parent, l->name);
@@ -248,7 +248,7 @@ static void lookup_found(struct lookup *l, struct node_info *info)
                 prefetch_end(l, 0, info);
                 return;
         }
-        if (lookup_moved(l) || lookup_past(l))
+        if (lookup_restart_if_moved(l) || lookup_restart_if_removed(l))
                 return;
         info->asked_ns = l->begun;
         tree_lock(l->m->tree);

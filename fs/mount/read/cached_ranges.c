@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 #include "base/banned.h"
 
 /* The first that ends behind `at`. */
@@ -23,14 +25,8 @@ static size_t place(const struct cached_ranges *c, uint64_t at)
 
 bool cached_ranges_add(struct cached_ranges *c, struct fetch_range *g)
 {
-        if (c->n == c->room) {
-                size_t room = c->room ? 2 * c->room : 16;
-                struct fetch_range **v = reallocarray(c->v, room, sizeof(struct fetch_range *));
-                if (!v)
-                        return false;
-                c->v = v;
-                c->room = room;
-        }
+        if (GROW(c->v, c->n, c->room, 16))
+                return false;
         size_t i = place(c, g->off);
         memmove(&c->v[i + 1], &c->v[i], (c->n - i) * sizeof(struct fetch_range *));
         c->v[i] = g;

@@ -465,19 +465,6 @@ void reader_end(struct reader *r)
         reader_unref(r);
 }
 
-void reader_fail(struct reader *r, int err)
-{
-        if (!r)
-                return;
-        mutex_lock(&r->mtx);
-        if (!r->locked.err)
-                r->locked.err = err;
-        drop_idle_locked(r, true);
-        reader_forget_locked(r);
-        reader_reply_locked(r);
-        reader_unlock(r);
-}
-
 size_t reader_shrink(struct reader *r)
 {
         mutex_lock(&r->mtx);

@@ -78,9 +78,6 @@ int reader_rename(struct reader *r, const char *key, const char *etag);
 struct reader *reader_moving(struct reader *r);
 void reader_moved(struct reader *r);
 
-/* Every read from now on fails with `err`: the file is being rewritten here. NULL is fine. */
-void reader_fail(struct reader *r, int err);
-
 /* The cache of readers for at most `most` bytes. NULL: no memory. */
 struct version_cache *reader_cache_new(size_t most);
 /* A reader of that version which was closed and has bytes in the cache; open, with a reference; or

@@ -176,7 +176,8 @@ void wfile_user_init(struct wfile *f, struct wfile_user *u, bool maps)
         mutex_unlock(&f->mtx);
 }
 
-int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx)
+/* Why this handle may not change the file now, or 0. */
+static int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx)
 {
         if (wfile_has_failed_locked(f, u))
                 return f->locked.last_err;
@@ -192,7 +193,8 @@ int64_t wfile_now_ns(void)
         return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-void wfile_note_change_locked(struct wfile *f, struct wfile_user *u) REQUIRES(&f->mtx)
+/* The file differs from what was published. */
+static void wfile_note_change_locked(struct wfile *f, struct wfile_user *u) REQUIRES(&f->mtx)
 {
         if (!f->locked.dirty)
                 f->locked.changed_ns = wfile_now_ns();

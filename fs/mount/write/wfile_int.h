@@ -276,12 +276,8 @@ static inline bool wfile_is_clone_locked(const struct wfile *f) REQUIRES(&f->mtx
 }
 
 /* --- wfile.c --- */
-/* Why this handle may not change the file now, or 0. */
-int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u) REQUIRES(&f->mtx);
 /* Monotonic, and cheap. */
 int64_t wfile_now_ns(void);
-/* The file differs from what was published. */
-void wfile_note_change_locked(struct wfile *f, struct wfile_user *u) REQUIRES(&f->mtx);
 /* Forgets what is here, and the parts. */
 void wfile_clear_locked(struct wfile *f) REQUIRES(&f->mtx);
 /* The file is `size` bytes of the version that it began with, and nothing is written; data_stays:

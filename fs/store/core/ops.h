@@ -196,7 +196,7 @@ struct store_ops {           /* one const table per kind; no slot is NULL */
         void (*secret_file)(struct store_kind *k, char *out, size_t n); /* where they are from */
         /* Why the bucket takes no files, a constant; NULL: it does; store_no_reason. */
         const char *(*no_writes)(const struct store_kind *k);
-        /* Capabilities that are known only now; store_no_caps for none. */
+        /* Capabilities that are known only now. */
         unsigned (*more_caps)(const struct store_kind *k);
         /* Whether the server wants the rate of requests to grow as rate_ramp.h says. */
         bool (*ramps)(const struct store_kind *k);
@@ -215,7 +215,6 @@ extern const struct store_ops store_s3, store_gcs;
 int store_no_build(struct store_kind *k, struct op *op);
 int store_no_parse(struct store_kind *k, struct op *op);
 const char *store_no_reason(const struct store_kind *k);
-unsigned store_no_caps(const struct store_kind *k);
 bool store_no_ramp(const struct store_kind *k);
 bool store_no_question(const struct store_kind *k, const struct op *op);
 size_t store_plain_bucket(const char *text); /* up to the first '/' */

@@ -606,12 +606,6 @@ const char *store_no_reason(const struct store_kind *k)
         return NULL;
 }
 
-unsigned store_no_caps(const struct store_kind *k)
-{
-        (void)k;
-        return 0;
-}
-
 const char *op_string(const struct op *op, size_t at)
 {
         return op->names.p + at;

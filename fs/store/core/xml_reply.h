@@ -40,9 +40,6 @@ void s3_etag(const char *text, char out[STORE_ETAG_MAX]);
 int s3_keep_header(struct store_meta *m, const char *name, const char *value);
 
 /* s3_pages.c */
-/* Decodes the keys of the entries from op->page on, if the server says that they are encoded. A
- * key that cannot be decoded stays as it is. */
-void s3_decode_page(struct op *op, const char *encoding);
 /* Reads a page of objects into op->v, op->next is the next one; `version` is the path of the
  * element that names an object's version. */
 int s3_read_list(struct op *op, const char *version);

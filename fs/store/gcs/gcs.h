@@ -174,7 +174,6 @@ op_build_fn gcs_head_build, gcs_get_build, gcs_delete_build;
 op_parse_fn gcs_head_parse, gcs_get_parse, gcs_delete_parse;
 
 /* gcs_copy.c */
-int gcs_rewrite(struct store_kind *k, struct op *op);
 struct gcs_way {
         const char *from, *generation, *to; /* NULL: any generation */
 };

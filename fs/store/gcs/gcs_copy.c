@@ -60,7 +60,7 @@ int gcs_rewrite_piece(struct store_kind *k, struct op *op, const struct gcs_way 
         return gcs_send(k, op, &m);
 }
 
-int gcs_rewrite(struct store_kind *k, struct op *op)
+static int gcs_rewrite(struct store_kind *k, struct op *op)
 {
         CLEANUP(gcs_msg_release) struct gcs_msg m = GCS_MSG(HTTP_POST);
 

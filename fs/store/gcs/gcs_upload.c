@@ -36,7 +36,7 @@ bool gcs_composed(const char *id)
         return id && !strncmp(id, "c-", 2);
 }
 
-bool gcs_streamed(const char *id)
+static bool gcs_streamed(const char *id)
 {
         return id && !strncmp(id, "r-", 2);
 }

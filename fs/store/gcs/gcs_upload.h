@@ -9,7 +9,6 @@
 
 /* gcs_upload.c */
 bool gcs_composed(const char *id);
-bool gcs_streamed(const char *id);
 /* The store's prefix, GCS_TMP and `rest`. */
 int gcs_tmp_name(struct buf *name, const struct store_kind *k, const char *rest);
 /* The object of ours that stands for the upload. */

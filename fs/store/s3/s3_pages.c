@@ -19,7 +19,9 @@ struct reader {
         struct s3_field *f;
 };
 
-void s3_decode_page(struct op *op, const char *encoding)
+/* Decodes the keys of the entries from op->page on, if the server says that they are encoded. A
+ * key that cannot be decoded stays as it is. */
+static void s3_decode_page(struct op *op, const char *encoding)
 {
         for (; op->page < op->n; op->page++) {
                 char *key = op->names.p + op->v[op->page].key;
