@@ -25,9 +25,9 @@ static struct {
         char label[160];
         bool terminal;
         uint64_t begin;
-        struct mutex mtx; /* guards the rest */
+        struct mutex mtx;
         pthread_cond_t cond;
-        bool stop;
+        bool stop GUARDED_BY(&mtx);
 } shown = {.mtx = MUTEX_INITIALIZER(LOCK_BENCH_PROGRESS), .cond = PTHREAD_COND_INITIALIZER};
 
 void progress_add(uint64_t bytes)
@@ -151,6 +151,7 @@ void progress_begin(const struct progress_job *job)
         if (!shown.terminal && !job->every_ms)
                 return;
         shown.begin = clock_ns();
+        mutex_unshared(&shown.mtx); /* the thread of the last job has ended */
         shown.stop = false;
         atomic_store(&shown.done, 0);
         shown.running = !pthread_create(&shown.thread, NULL, run, NULL);

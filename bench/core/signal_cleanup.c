@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/mutex.h"
 #include "bench/core/clock.h"
 
@@ -19,12 +20,12 @@
 enum { NAP_MS = 50 };
 
 static struct {
-        struct mutex mtx; /* guards the two lists */
-        char **path;      /* as many as a job has files */
-        size_t npath, room;
-        pid_t child[1024];
-        size_t nchild;
         bool signal_came; /* atomic */
+        struct mutex mtx;
+        char **path GUARDED_BY(&mtx); /* as many as a job has files */
+        size_t npath GUARDED_BY(&mtx), room GUARDED_BY(&mtx);
+        pid_t child[1024] GUARDED_BY(&mtx);
+        size_t nchild GUARDED_BY(&mtx);
 } cleanup = {.mtx = MUTEX_INITIALIZER(LOCK_BENCH_CLEANUP)};
 
 bool signal_came(void)
@@ -103,14 +104,8 @@ void signal_child_mask(sigset_t *set)
 
 static int add_path_locked(const char *path) REQUIRES(&cleanup.mtx)
 {
-        if (cleanup.npath == cleanup.room) {
-                size_t room = cleanup.room ? 2 * cleanup.room : 64;
-                char **more = reallocarray(cleanup.path, room, sizeof *more);
-                if (!more)
-                        return -ENOMEM;
-                cleanup.path = more;
-                cleanup.room = room;
-        }
+        if (GROW(cleanup.path, cleanup.npath, cleanup.room, 64))
+                return -ENOMEM;
         cleanup.path[cleanup.npath] = strdup(path);
         if (!cleanup.path[cleanup.npath])
                 return -ENOMEM;

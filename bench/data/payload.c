@@ -56,6 +56,7 @@ void payload_init(struct payload *p, bool verify)
         p->data.arg = p;
         if (p->dev.ops)
                 payload_dev_io(p);
+        mutex_unshared(&p->fault.mtx);
         p->fault.first = (struct shard_fault){0};
 }
 
@@ -183,14 +184,6 @@ int payload_flip(struct payload *p, uint64_t off)
         return err ? err : p->data.check(p, off, &byte, 1); /* which a device takes it by */
 }
 
-int payload_copy_out(struct payload *p, char *to)
-{
-        if (p->dev.ops)
-                return p->data.fill(p, 0, to, p->data.size);
-        memcpy(to, p->data.mem, p->data.size);
-        return 0;
-}
-
 int payload_share(struct payload *p, struct coll *c, unsigned root, uint64_t off, size_t n)
 {
         if (!p->dev.ops)
@@ -200,10 +193,16 @@ int payload_share(struct payload *p, struct coll *c, unsigned root, uint64_t off
         return payload_dev_share(p, c, root, off, n);
 }
 
+const struct shard_fault *payload_fault(const struct payload *p)
+{
+        mutex_unshared(&p->fault.mtx);
+        return p->fault.first.piece ? &p->fault.first : NULL;
+}
+
 void payload_explain(const struct payload *p, char *out, size_t n)
 {
-        const struct shard_fault *f = &p->fault.first;
-        if (!f->piece)
+        const struct shard_fault *f = payload_fault(p);
+        if (!f)
                 snprintf(out, n, "%s", strerror(EBADMSG));
         else
                 snprintf(
@@ -229,6 +228,7 @@ void payload_why(struct payload *p, int err, const char *why, char *out, size_t 
         char wrong[400];
 
         /* whoever refuses data says so with an error of its own, and has given some of it before */
+        mutex_unshared(&p->fault.mtx);
         if (p->data.mem && p->wiped && !p->fault.first.piece && payload_check(p) == -EBADMSG &&
             !came(p, p->fault.first.off))
                 p->fault.first = (struct shard_fault){0};

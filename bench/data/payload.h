@@ -29,7 +29,8 @@ struct payload {
         } dev;
         struct {
                 struct mutex mtx;
-                struct shard_fault first; /* piece NULL: none; checks may run on I/O threads */
+                /* piece NULL: none; checks may run on I/O threads */
+                struct shard_fault first GUARDED_BY(&mtx);
         } fault;
 };
 
@@ -45,9 +46,6 @@ int payload_choose(struct coll *c, uint64_t bytes, unsigned hold, bool *held);
 int payload_hold(struct payload *p);
 bool payload_held(const struct payload *p);
 
-/* Copies all of the held bytes to host memory. */
-int payload_copy_out(struct payload *p, char *to);
-
 /* Bytes [off, off + n) of the held ones, which rank `root` has, to all ranks of c; n is the same in
  * all. Device memory goes by the collectives' own way where c has one, else through the host. */
 int payload_share(struct payload *p, struct coll *c, unsigned root, uint64_t off, size_t n);
@@ -60,6 +58,8 @@ int payload_check(struct payload *p);
 /* Makes the held byte at `off` wrong in one bit, for who wants to see it found. */
 int payload_flip(struct payload *p, uint64_t off);
 
+/* Their first wrong byte, while no I/O is under way; or NULL. */
+const struct shard_fault *payload_fault(const struct payload *p);
 /* What is wrong with them, in words. */
 void payload_explain(const struct payload *p, char *out, size_t n);
 

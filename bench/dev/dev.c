@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/grow.h"
 #include "base/mutex.h"
 #include "bench/core/io.h"
 #include "bench/core/keys.h"
@@ -27,8 +28,8 @@ static struct {
         struct {
                 const char *from;
                 size_t n;
-        } * v;
-        size_t n, room;
+        } * v GUARDED_BY(&mtx);
+        size_t n GUARDED_BY(&mtx), room GUARDED_BY(&mtx);
 } pinned = {.mtx = MUTEX_INITIALIZER(LOCK_BENCH)};
 
 int dev_fail(const char *what, const char *text)
@@ -110,15 +111,8 @@ bool dev_leave(void)
 
 static int note_pinned(const void *p, size_t n)
 {
-        int err = 0;
         mutex_lock(&pinned.mtx);
-        if (pinned.n == pinned.room) {
-                size_t room = pinned.room ? 2 * pinned.room : 64;
-                void *v = realloc(pinned.v, room * sizeof *pinned.v);
-                err = v ? 0 : -ENOMEM;
-                pinned.v = v ? v : pinned.v;
-                pinned.room = v ? room : pinned.room;
-        }
+        int err = GROW(pinned.v, pinned.n, pinned.room, 64);
         if (!err) {
                 pinned.v[pinned.n].from = p;
                 pinned.v[pinned.n++].n = n;

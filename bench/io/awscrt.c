@@ -26,7 +26,7 @@
 static const double gbps_of_connection = 0.4;
 
 static struct mutex users_mtx = MUTEX_INITIALIZER(LOCK_BENCH);
-static unsigned users; /* under users_mtx: clients that are open */
+static unsigned users GUARDED_BY(&users_mtx); /* clients that are open */
 
 static void library_take(struct aws_allocator *alloc)
 {

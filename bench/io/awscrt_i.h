@@ -28,10 +28,10 @@ struct awscrt {
         struct aws_s3_client *client;
         size_t window; /* calls at once */
         pthread_cond_t cond;
-        struct mutex mtx;   /* guards the rest, and struct call's results */
-        unsigned alive;     /* things whose end is still to be told */
-        struct call *calls; /* the loads under way */
-        size_t ncalls;
+        struct mutex mtx;                    /* guards struct call's results, too */
+        unsigned alive GUARDED_BY(&mtx);     /* things whose end is still to be told */
+        struct call *calls GUARDED_BY(&mtx); /* the loads under way */
+        size_t ncalls GUARDED_BY(&mtx);
 };
 
 /* Where the library is to receive a load's only part (awscrt_pool.h). */

@@ -30,8 +30,8 @@ struct awscrt_pool {
         struct aws_s3_buffer_pool base; /* first: what the client knows */
         struct aws_allocator *alloc;
         struct awscrt_pool_config config;
-        struct mutex mtx; /* guards the rest */
-        struct waiter *first, **last;
+        struct mutex mtx; /* guards which buffers are busy, too */
+        struct waiter *first GUARDED_BY(&mtx), **last GUARDED_BY(&mtx);
         struct buffer buffers[];
 };
 
@@ -181,6 +181,7 @@ struct awscrt_pool *awscrt_pool_new(struct aws_allocator *alloc,
                 return NULL;
         p->alloc = alloc;
         p->config = *config;
+        mutex_unshared(&p->mtx);
         p->last = &p->first;
         mutex_init(&p->mtx, LOCK_BENCH);
         p->base.vtable = &pool_table;

@@ -27,10 +27,10 @@ struct client {
         struct client *next;
 };
 static struct {
-        struct mutex mtx; /* guards the rest */
-        struct client *open;
-        bool any;
-        uint64_t sent, received; /* by those that were closed */
+        struct mutex mtx;
+        struct client *open GUARDED_BY(&mtx);
+        bool any GUARDED_BY(&mtx);
+        uint64_t sent GUARDED_BY(&mtx), received GUARDED_BY(&mtx); /* by those that were closed */
 } clients = {.mtx = MUTEX_INITIALIZER(LOCK_BENCH)};
 
 /* One more user of a client that is open, or NULL. */
@@ -171,10 +171,10 @@ void bucket_name(const char *dir, size_t i, char out[BUCKET_NAME_MAX])
 
 /* Requests in flight and the first error of any. */
 struct flight {
-        struct mutex mtx; /* guards the rest */
+        struct mutex mtx;
         pthread_cond_t cond;
-        size_t n;
-        int err;
+        size_t n GUARDED_BY(&mtx);
+        int err GUARDED_BY(&mtx);
 };
 
 static void landed(void *arg, int err, const struct store_object *obj)

@@ -20,11 +20,11 @@ struct work {
         const struct posix_work *how;
         const struct io_data *d;
         bool load;
-        int buffered;     /* the file without O_DIRECT; -1: `how->fd` is */
-        struct mutex mtx; /* guards the rest */
-        struct io_step step;
-        bool over;
-        int err; /* the first of any thread */
+        int buffered; /* the file without O_DIRECT; -1: `how->fd` is */
+        struct mutex mtx;
+        struct io_step step GUARDED_BY(&mtx);
+        bool over GUARDED_BY(&mtx);
+        int err GUARDED_BY(&mtx); /* the first of any thread */
 };
 
 struct mover {
@@ -130,6 +130,7 @@ int io_posix_threads(const struct posix_work *how, const struct io_data *d, bool
         move_blocks(&own);
         while (running)
                 pthread_join(v[--running].thread, NULL);
+        mutex_unshared(&w.mtx);
         mutex_destroy(&w.mtx);
         if (buffered >= 0 && close(TAKE_FD(buffered)) && !w.err && !load)
                 w.err = -errno; /* some file systems write then, and tell it nowhere else */

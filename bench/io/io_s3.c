@@ -40,8 +40,8 @@ struct s3_io {
         struct slot *slots;
         size_t nslots;
         pthread_cond_t cond;
-        struct mutex mtx; /* guards slot.busy and: */
-        int err;          /* the first of this transfer */
+        struct mutex mtx;         /* guards slot.busy, too */
+        int err GUARDED_BY(&mtx); /* the first of this transfer */
 };
 
 struct s3_file {

@@ -32,10 +32,10 @@ enum {
 struct sampler {
         pthread_t thread;
         bool running;
-        struct mutex mtx; /* guards the next four */
+        struct mutex mtx;
         pthread_cond_t cond;
-        bool on, stop;
-        size_t resumed; /* how often */
+        bool on GUARDED_BY(&mtx), stop GUARDED_BY(&mtx);
+        size_t resumed GUARDED_BY(&mtx); /* how often */
         double *v[SAMPLE_KINDS];
         size_t n[SAMPLE_KINDS];
 };

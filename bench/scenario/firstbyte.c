@@ -37,11 +37,11 @@ static size_t files_of(const struct keys *k)
 
 /* One GET, timed to its first bytes. */
 struct first {
-        struct mutex mtx; /* guards the rest */
+        uint64_t at; /* of the I/O thread until it is done */
+        struct mutex mtx;
         pthread_cond_t cond;
-        uint64_t at;
-        bool done;
-        int err;
+        bool done GUARDED_BY(&mtx);
+        int err GUARDED_BY(&mtx);
 };
 
 static int first_data(void *arg, uint64_t at, const void *p, size_t n)
@@ -51,7 +51,7 @@ static int first_data(void *arg, uint64_t at, const void *p, size_t n)
         (void)n;
         struct first *f = arg;
         if (!f->at)
-                f->at = clock_ns(); /* read after done(), which comes later on the same thread */
+                f->at = clock_ns();
         return 0;
 }
 
@@ -68,7 +68,7 @@ static void first_done(void *arg, int err, const struct store_got *got)
 
 static int time_store(struct store *s, const char *key, double *out)
 {
-        struct first f = {MUTEX_INITIALIZER(LOCK_BENCH), PTHREAD_COND_INITIALIZER, 0, false, 0};
+        struct first f = {.mtx = MUTEX_INITIALIZER(LOCK_BENCH), .cond = PTHREAD_COND_INITIALIZER};
         const struct store_get get = {
                 .key = key, .len = FIRST, .data = first_data, .done = first_done, .arg = &f};
         uint64_t begin = clock_ns();
@@ -79,9 +79,10 @@ static int time_store(struct store *s, const char *key, double *out)
         mutex_lock(&f.mtx);
         while (!f.done)
                 mutex_wait(&f.cond, &f.mtx);
+        err = f.err;
         mutex_unlock(&f.mtx);
         *out = clock_s(f.at - begin);
-        return f.err;
+        return err;
 }
 
 /* The name is looked up before the clock starts, as a program does that has listed the directory.

@@ -371,7 +371,8 @@ static int find_wrong(struct selfcheck *c, struct payload *p, bool *found, char 
         err = payload_flip(p, at);
         if (!err)
                 err = payload_check(p);
-        *found = err == -EBADMSG && p->fault.first.piece && p->fault.first.off == at;
+        const struct shard_fault *fault = payload_fault(p);
+        *found = err == -EBADMSG && fault && fault->off == at;
         payload_explain(p, says, n);
         return err == -EBADMSG ? 0 : err;
 }

@@ -96,7 +96,7 @@ static void fail(void *arg, const char *what, int err)
         if (err == -ECANCELED)
                 return;
         payload_why(&s->payload, err, s->timed.io ? s->timed.io->why : NULL, text, sizeof text);
-        if (s->payload.fault.first.piece)
+        if (payload_fault(&s->payload))
                 run_error(s->run, "%s of %s/%s from %s: %s", what, s->dir, s->file, s->k->storage,
                           text);
         else

@@ -26,16 +26,17 @@ enum { LINES_PER_WINDOW = 10, WINDOW_S = 10, READER_MS = 100, NO_FD = -1 };
 enum log_dest { TO_FD, TO_SYSLOG, TO_JOURNAL };
 
 static struct {
-        struct mutex mtx; /* guards every log_site too */
-        const char *prog;
-        int fd;
-        enum log_dest dest;
-        bool stream; /* of syslog */
-        bool json;
-        enum log_level level;
-        struct log_entry recent[LOG_RECENT]; /* a ring; `nrecent` lines were ever put there */
-        size_t nrecent;
-        unsigned left_out; /* lines, since a pipe took none */
+        enum log_level level; /* atomic */
+        struct mutex mtx;     /* guards every log_site too */
+        const char *prog GUARDED_BY(&mtx);
+        int fd GUARDED_BY(&mtx);
+        enum log_dest dest GUARDED_BY(&mtx);
+        bool stream GUARDED_BY(&mtx); /* of syslog */
+        bool json GUARDED_BY(&mtx);
+        /* a ring; `nrecent` lines were ever put there */
+        struct log_entry recent[LOG_RECENT] GUARDED_BY(&mtx);
+        size_t nrecent GUARDED_BY(&mtx);
+        unsigned left_out GUARDED_BY(&mtx); /* lines, since a pipe took none */
 } logger = {
         .mtx = MUTEX_INITIALIZER(LOCK_LOG),
         .prog = "ckptfs",
@@ -151,7 +152,7 @@ size_t log_last(struct log_entry out[LOG_RECENT])
 }
 
 /* Whether the site may write now; sets *suppressed when a silent window ended. */
-static bool site_may_write_locked(struct log_site *site, int *suppressed)
+static bool site_may_write_locked(struct log_site *site, int *suppressed) REQUIRES(&logger.mtx)
 {
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
@@ -169,7 +170,7 @@ static bool site_may_write_locked(struct log_site *site, int *suppressed)
         return false;
 }
 
-static void remember_locked(enum log_level level, const char *text)
+static void remember_locked(enum log_level level, const char *text) REQUIRES(&logger.mtx)
 {
         struct log_entry *k = &logger.recent[logger.nrecent++ % LOG_RECENT];
         struct timespec now;
@@ -184,7 +185,7 @@ static const int priorities[] = {LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
 static const char *const levels[] = {"error", "warning", "info", "debug"};
 
 /* A datagram that has no room now is lost: nobody waits for the journal. */
-static void send_to_journal_locked(enum log_level level, const char *text)
+static void send_to_journal_locked(enum log_level level, const char *text) REQUIRES(&logger.mtx)
 {
         char line[LOG_TEXT_MAX + 128];
         int n = snprintf(line, sizeof line, "PRIORITY=%d\nSYSLOG_IDENTIFIER=%s\nMESSAGE=%s\n",
@@ -195,7 +196,7 @@ static void send_to_journal_locked(enum log_level level, const char *text)
 
 /* Whether the line is there, or will never be. A stream ends a line with a NUL, and one that took a
  * part of it is of no more use. */
-static bool send_to_syslog_locked(const char *line, size_t n)
+static bool send_to_syslog_locked(const char *line, size_t n) REQUIRES(&logger.mtx)
 {
         if (logger.fd < 0) {
                 logger.fd = open_socket(_PATH_LOG, SOCK_DGRAM);
@@ -216,7 +217,7 @@ static bool send_to_syslog_locked(const char *line, size_t n)
 
 /* As syslog(3) has it, which would wait for a daemon that stands still. A daemon that was started
  * anew has another socket. */
-static void tell_syslog_locked(enum log_level level, const char *text)
+static void tell_syslog_locked(enum log_level level, const char *text) REQUIRES(&logger.mtx)
 {
         char line[LOG_TEXT_MAX + 128], when[32];
         time_t now = time(NULL);
@@ -285,7 +286,7 @@ static size_t add_about(char *out, const struct log_about *about)
 }
 
 static size_t add_json_locked(char *line, const char *when, enum log_level level,
-                              const struct log_about *about, const char *text)
+                              const struct log_about *about, const char *text) REQUIRES(&logger.mtx)
 {
         size_t n = (size_t)snprintf(line, 256,
                                     "{\"time\":\"%s\",\"level\":\"%s\",\"program\":\"%.32s\","
@@ -303,7 +304,7 @@ static size_t add_json_locked(char *line, const char *when, enum log_level level
 /* Whether a line can be written at once: a pipe whose reader stands still must not hold up who
  * logs. It is waited for when it begins to, and then not again until it reads. A pipe that says
  * yes takes PIPE_BUF bytes, which is more than a line has. */
-static bool takes_line_locked(void)
+static bool takes_line_locked(void) REQUIRES(&logger.mtx)
 {
         struct pollfd p = {.fd = logger.fd, .events = POLLOUT};
         return poll(&p, 1, logger.left_out ? 0 : READER_MS) == 1;
@@ -311,6 +312,7 @@ static bool takes_line_locked(void)
 
 /* Where the lines go to a descriptor. */
 static void write_locked(enum log_level level, const struct log_about *about, const char *text)
+        REQUIRES(&logger.mtx)
 {
         char line[LINE_MAX_BYTES], when[48];
         struct timespec now;
@@ -330,6 +332,7 @@ static void write_locked(enum log_level level, const struct log_about *about, co
 }
 
 static void emit_locked(enum log_level level, const struct log_about *about, const char *text)
+        REQUIRES(&logger.mtx)
 {
         if (logger.dest == TO_SYSLOG) {
                 tell_syslog_locked(level, text);

@@ -79,10 +79,10 @@ struct probe {
         int64_t until_us;
         struct mutex mtx;
         pthread_cond_t none;
-        unsigned running;
-        int err;
-        uint64_t bytes;
-        int64_t last_us; /* when the last one was over */
+        unsigned running GUARDED_BY(&mtx);
+        int err GUARDED_BY(&mtx);
+        uint64_t bytes GUARDED_BY(&mtx);
+        int64_t last_us GUARDED_BY(&mtx); /* when the last one was over */
         struct flow flow[FLOWS_MOST];
 };
 
@@ -147,9 +147,11 @@ static double run_flows(struct probe *p, unsigned n, unsigned ms, bool reads)
 
         p->reads = reads;
         p->until_us = from + (int64_t)ms * 1000;
+        mutex_lock(&p->mtx);
         p->running = n;
         p->err = 0;
         p->bytes = 0;
+        mutex_unlock(&p->mtx);
         for (unsigned i = 0; i < n; i++)
                 flow_begin(&p->flow[i]);
         mutex_lock(&p->mtx);

@@ -99,8 +99,8 @@ char *ctl_printable(const char *key)
 struct uploads_wait {
         struct mutex mtx;
         pthread_cond_t cond;
-        bool over;
-        int err;
+        bool over GUARDED_BY(&mtx);
+        int err GUARDED_BY(&mtx);
         struct ctl_uploads *out;
 };
 
@@ -150,8 +150,9 @@ int ctl_uploads_get(struct store *s, struct ctl_uploads *out)
         mutex_lock(&w.mtx);
         while (!w.over)
                 mutex_wait(&w.cond, &w.mtx);
+        err = w.err;
         mutex_unlock(&w.mtx);
-        return w.err;
+        return err;
 }
 
 void ctl_uploads_release(struct ctl_uploads *u)

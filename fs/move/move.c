@@ -39,15 +39,15 @@ struct move {
         bool resumes; /* what is at `to` is newer */
         bool undoes;  /* objects go back */
         int failure;  /* why it is undone */
+        char *next;   /* page, for whoever lists */
         struct mutex mtx;
         struct {
                 unsigned flying; /* objects */
                 bool listing, listed;
                 bool lost; /* nobody knows whether an object that is gone was sent */
-                char *next;
                 struct copied originals, copies; /* the versions at both ends */
                 int err;                         /* the first */
-        } locked;
+        } locked GUARDED_BY(&mtx);
 };
 
 /* An object on its way. */
@@ -70,7 +70,8 @@ static void move_free(struct move *v)
         free(v->to);
         free(v->record);
         free(v->text);
-        free(v->locked.next);
+        free(v->next);
+        mutex_unshared(&v->mtx);
         copied_release(&v->locked.originals);
         copied_release(&v->locked.copies);
         mutex_destroy(&v->mtx);
@@ -426,9 +427,9 @@ static void page_came(void *arg, int err, const struct store_page *page)
                         err = send_entry(v, &page->v[i]);
         if (!err && page->next && !(next = strdup(page->next)))
                 err = -ENOMEM;
+        free(v->next);
+        v->next = next;
         mutex_lock(&v->mtx);
-        free(v->locked.next);
-        v->locked.next = next;
         v->locked.listed = !next;
         v->locked.listing = false;
         if (!v->locked.err)
@@ -439,8 +440,7 @@ static void page_came(void *arg, int err, const struct store_page *page)
 
 static void list_on(struct move *v)
 {
-        struct store_list list = {.prefix = v->undoes ? v->to : v->from,
-                                  .continuation = v->locked.next};
+        struct store_list list = {.prefix = v->undoes ? v->to : v->from, .continuation = v->next};
         int err = store_list(v->job.store, &list, page_came, v);
         if (err)
                 page_came(v, err, NULL);
@@ -448,7 +448,9 @@ static void list_on(struct move *v)
 
 static void send_all(struct move *v)
 {
+        mutex_lock(&v->mtx);
         v->locked.listing = true;
+        mutex_unlock(&v->mtx);
         list_on(v);
 }
 
@@ -463,9 +465,11 @@ static void undo(struct move *v, int err)
         copied_sort(&v->locked.copies);
         if (v->renames) {
                 v->undoes = true;
-                free(TAKE_PTR(v->locked.next));
+                free(TAKE_PTR(v->next));
+                mutex_lock(&v->mtx);
                 v->locked.err = 0;
                 v->locked.listed = false;
+                mutex_unlock(&v->mtx);
                 send_all(v);
                 return;
         }
@@ -555,8 +559,8 @@ int move_start(const struct move_job *job)
 struct recovery {
         struct mutex mtx;
         pthread_cond_t cond;
-        bool over;
-        int err;
+        bool over GUARDED_BY(&mtx);
+        int err GUARDED_BY(&mtx);
 };
 
 static void recovered(void *arg, int err)
@@ -574,8 +578,9 @@ static int wait_for_end(struct recovery *r)
         mutex_lock(&r->mtx);
         while (!r->over)
                 mutex_wait(&r->cond, &r->mtx);
+        int err = r->err;
         mutex_unlock(&r->mtx);
-        return r->err;
+        return err;
 }
 
 int move_recover(struct store *store, const char *id, const char *text, size_t n, char *why,

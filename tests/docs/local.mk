@@ -6,6 +6,7 @@ docs_tests = \
 	%D%/decisions.sh \
 	%D%/dist.sh \
 	%D%/format.sh \
+	%D%/locks.sh \
 	%D%/man_lint.sh \
 	%D%/names.sh \
 	%D%/pages.sh \

@@ -53,8 +53,8 @@ struct loader {
         size_t epoch;
         uint32_t *order;  /* of the list that all share, this epoch */
         const char *why;  /* of the worker that failed */
-        struct mutex mtx; /* guards worker.locked and: */
-        bool stop;
+        struct mutex mtx; /* guards worker.locked, too */
+        bool stop GUARDED_BY(&mtx);
         pthread_cond_t cond;
 };
 

@@ -37,9 +37,9 @@ struct stream {
         struct slot slot[NSLOTS];
         unsigned next; /* slot that is handed out next */
         pthread_cond_t cond;
-        struct mutex mtx; /* guards slot.busy and: */
-        int err;
-        char etag[STORE_ETAG_MAX]; /* of the version being read */
+        struct mutex mtx; /* guards slot.busy, too */
+        int err GUARDED_BY(&mtx);
+        char etag[STORE_ETAG_MAX] GUARDED_BY(&mtx); /* of the version being read */
 };
 
 int stream_new(struct sample_source *p, const struct stream_how *how, struct stream **out)
@@ -165,6 +165,7 @@ int stream_begin(struct stream *s, const char *name, uint64_t size)
         s->size = size;
         s->asked = s->given = 0;
         s->next = 0;
+        mutex_unshared(&s->mtx); /* nothing is under way */
         s->err = 0;
         *s->etag = 0;
         if (snprintf(s->name, sizeof s->name, "%s", name) >= (int)sizeof s->name)

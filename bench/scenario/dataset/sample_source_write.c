@@ -29,9 +29,9 @@ struct sink {
         unsigned filling;
         unsigned partno;
         pthread_cond_t cond;
-        struct mutex mtx; /* guards: */
-        bool sending;     /* the part that is not being filled */
-        int err;
+        struct mutex mtx;
+        bool sending GUARDED_BY(&mtx); /* the part that is not being filled */
+        int err GUARDED_BY(&mtx);
 };
 
 static int open_file(struct sink *s)
@@ -84,6 +84,13 @@ static void part_sent(void *arg, int err, const struct store_object *obj)
         mutex_unlock(&s->mtx);
 }
 
+static void set_sending(struct sink *s, bool sending)
+{
+        mutex_lock(&s->mtx);
+        s->sending = sending;
+        mutex_unlock(&s->mtx);
+}
+
 /* Waits until the other part's memory is free. */
 static int wait_sent(struct sink *s)
 {
@@ -106,10 +113,10 @@ static int send_part(struct sink *s)
         if (err)
                 return err;
         const struct store_body body = store_body_mem(b->p, b->len);
-        s->sending = true; /* nothing is under way, so nobody looks */
+        set_sending(s, true);
         err = store_upload_part(s->up, ++s->partno, &body, part_sent, s);
         if (err)
-                s->sending = false;
+                set_sending(s, false);
         s->filling = !s->filling;
         buf_reset(&s->part[s->filling]);
         return err;

@@ -32,9 +32,9 @@ struct fault_rules {
 
 struct faults {
         char *file;
-        struct mutex mtx; /* guards all below, and what is left of each rule */
-        struct fault_rules *rules;
-        uint64_t rnd;
+        struct mutex mtx; /* guards what is left of each rule, too */
+        struct fault_rules *rules GUARDED_BY(&mtx);
+        uint64_t rnd GUARDED_BY(&mtx);
 };
 
 static const char *const deeds[] = {
@@ -213,6 +213,7 @@ int faults_open(const char *file, struct faults **out, char *why, size_t nwhy)
         if (!f)
                 return -ENOMEM;
         mutex_init(&f->mtx, LOCK_SIM);
+        mutex_unshared(&f->mtx);
         f->rnd = 0x9e3779b97f4a7c15ULL;
         f->file = strdup(file);
         int err = f->file ? faults_reload(f, why, nwhy) : -ENOMEM;
@@ -228,6 +229,7 @@ void faults_close(struct faults *f)
 {
         if (!f)
                 return;
+        mutex_unshared(&f->mtx);
         rules_unref(f->rules);
         mutex_destroy(&f->mtx);
         free(f->file);

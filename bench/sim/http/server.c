@@ -36,8 +36,8 @@ struct loop {
         int epoll, wake; /* wake: eventfd */
         struct {
                 struct mutex mtx;
-                int fds[INBOX]; /* accepted for this loop */
-                unsigned n;
+                int fds[INBOX] GUARDED_BY(&mtx); /* accepted for this loop */
+                unsigned n GUARDED_BY(&mtx);
         } inbox;
         struct { /* of the loop's thread */
                 struct conn *conns;

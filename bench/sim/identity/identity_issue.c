@@ -18,10 +18,10 @@ struct issues {
         const char *secret, *session, *token; /* what goes before the number */
         long expires_in;
         bool only;
-        struct mutex mtx; /* guards all below */
-        unsigned count;
-        time_t expires[RING];
-        struct session_terms terms[RING];
+        struct mutex mtx;
+        unsigned count GUARDED_BY(&mtx);
+        time_t expires[RING] GUARDED_BY(&mtx);
+        struct session_terms terms[RING] GUARDED_BY(&mtx);
 };
 
 int issues_new(const struct json *tree, struct issues **out)

@@ -51,6 +51,7 @@ void object_store_close(struct object_store *v)
         if (!v)
                 return;
         data_leave_files(v->data);
+        mutex_unshared(&v->mtx);
         for (struct bucket *b = v->buckets; b;) {
                 struct bucket *next = b->next;
                 bucket_free(b);

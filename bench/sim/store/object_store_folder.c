@@ -104,7 +104,7 @@ static size_t parent_len(const char *name)
         return n;
 }
 
-static int need_parent_locked(struct bucket *b, const char *name)
+static int need_parent(struct bucket *b, const char *name)
 {
         CLEANUP(freep) char *parent = strndup(name, parent_len(name));
 
@@ -120,8 +120,7 @@ int object_store_folder_create(struct object_store *v, const char *bucket, const
         struct bucket *b = object_store_bucket_locked(v, bucket);
         int err = !b ? -ENXIO : index_find(&b->folders, name) ? -EEXIST : 0;
         if (!err)
-                err = parents ? folder_make_parents_locked(v, b, name)
-                              : need_parent_locked(b, name);
+                err = parents ? folder_make_parents_locked(v, b, name) : need_parent(b, name);
         if (!err && !index_find(&b->folders, name))
                 err = make_locked(v, b, name);
         mutex_unlock(&v->mtx);
@@ -240,7 +239,7 @@ int object_store_folder_rename(struct object_store *v, const char *bucket, const
         if (!err && !strncmp(to, from, strlen(from)))
                 err = -EINVAL; /* into itself */
         if (!err)
-                err = need_parent_locked(b, to);
+                err = need_parent(b, to);
         if (!err)
                 err = rename_all_locked(v, b, from, to);
         mutex_unlock(&v->mtx);

@@ -32,11 +32,11 @@ struct bucket {
 
 struct object_store {
         struct data *data;
-        struct mutex mtx; /* guards all below */
-        struct bucket *buckets;
         bool versions, folders, content_etags; /* set before the server starts */
         uint64_t name_pause_ns;                /* the same */
         uint64_t retention_ns;                 /* the same */
+        struct mutex mtx;                      /* guards what is in the buckets, too */
+        struct bucket *buckets GUARDED_BY(&mtx);
 };
 
 struct bucket *object_store_bucket_locked(struct object_store *v, const char *name)
@@ -69,9 +69,9 @@ int version_pace(const struct object_store *v, const struct object *now, const s
 int folder_make_parents_locked(struct object_store *v, struct bucket *b, const char *key)
         REQUIRES(&v->mtx);
 
-int upload_insert_locked(struct bucket *b, struct object *o, struct upload **out);
-int upload_set_part_locked(struct upload *u, unsigned number, struct object *o,
-                           struct object **old);
+/* With the object store's lock, which the bucket does not know. */
+int upload_insert(struct bucket *b, struct object *o, struct upload **out);
+int upload_set_part(struct upload *u, unsigned number, struct object *o, struct object **old);
 void upload_free(struct upload *u);
 
 void object_store_stamp(struct object_store *v, struct object *o, unsigned nparts);

@@ -59,8 +59,8 @@ static const struct object *first_of(const struct index_node *n, const struct in
 }
 
 /* `folders` (or NULL) come in between as common prefixes. */
-static int list_locked(const struct index *ix, const struct index *folders,
-                       struct object_store_list *l)
+static int list_index(const struct index *ix, const struct index *folders,
+                      struct object_store_list *l)
 {
         CLEANUP(buf_release) struct buf bound = BUF_INIT;
         const struct index_node *n = list_start(ix, l, &bound);
@@ -95,7 +95,7 @@ int object_store_list(struct object_store *v, const char *bucket, struct object_
         l->more = false;
         mutex_lock(&v->mtx);
         struct bucket *b = object_store_bucket_locked(v, bucket);
-        int err = b ? list_locked(&b->index, l->folders ? &b->folders : NULL, l) : -ENXIO;
+        int err = b ? list_index(&b->index, l->folders ? &b->folders : NULL, l) : -ENXIO;
         mutex_unlock(&v->mtx);
         return err;
 }
@@ -105,7 +105,7 @@ int object_store_folders(struct object_store *v, const char *bucket, struct obje
         l->more = false;
         mutex_lock(&v->mtx);
         struct bucket *b = object_store_bucket_locked(v, bucket);
-        int err = b ? list_locked(&b->folders, NULL, l) : -ENXIO;
+        int err = b ? list_index(&b->folders, NULL, l) : -ENXIO;
         mutex_unlock(&v->mtx);
         return err;
 }

@@ -130,7 +130,7 @@ static int load_part(void *arg, const char *path, const char *name, struct buf *
                 return 0;
         int err = read_record(l, path, text, &o, NULL);
         if (!err)
-                err = upload_set_part_locked(l->upload, (unsigned)number, o, &old);
+                err = upload_set_part(l->upload, (unsigned)number, o, &old);
         return err == -ENOMEM ? err : 0;
 }
 
@@ -151,7 +151,7 @@ static int load_meta(void *arg, const char *path, const char *name, struct buf *
         const struct object *made = b ? index_find(&b->index, o->key) : NULL;
         if (!b || (made && !strcmp(made->upload, o->upload)))
                 return 0;
-        return upload_insert_locked(b, o, &l->upload);
+        return upload_insert(b, o, &l->upload);
 }
 
 static int load_upload(void *arg, const char *path, const char *name, struct buf *text)
@@ -202,6 +202,7 @@ int object_store_load(struct object_store *v)
         int err = data_walk_dirs(v->data, ".", load_bucket, &l);
         if (!err)
                 err = data_walk_dirs(v->data, ".uploads", load_upload, &l);
+        mutex_unshared(&v->mtx);
         for (l.bucket = v->buckets; !err && l.bucket; l.bucket = l.bucket->next) {
                 snprintf(path, sizeof path, "%s/data", l.bucket->name);
                 err = data_walk_dirs(v->data, path, sweep_blobs, &l);

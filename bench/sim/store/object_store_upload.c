@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "bench/sim/store/record.h"
 #include "bench/sim/store/object_store_i.h"
 #include "base/banned.h"
@@ -32,7 +33,7 @@ void upload_free(struct upload *u)
 }
 
 /* The link to the upload, or to NULL. */
-static struct upload **find_locked(struct bucket *b, const struct object_store_upload *up)
+static struct upload **find_upload(struct bucket *b, const struct object_store_upload *up)
 {
         struct upload **at = &b->uploads;
 
@@ -48,11 +49,11 @@ static int lookup_locked(struct object_store *v, const struct object_store_uploa
 
         if (!b)
                 return -ENXIO;
-        *out = *find_locked(b, up);
+        *out = *find_upload(b, up);
         return *out ? 0 : -ENOENT;
 }
 
-int upload_insert_locked(struct bucket *b, struct object *o, struct upload **out)
+int upload_insert(struct bucket *b, struct object *o, struct upload **out)
 {
         struct upload *u = calloc(1, sizeof *u), **at = &b->uploads;
 
@@ -82,7 +83,7 @@ static unsigned part_slot(const struct upload *u, unsigned number)
         return lo;
 }
 
-int upload_set_part_locked(struct upload *u, unsigned number, struct object *o, struct object **old)
+int upload_set_part(struct upload *u, unsigned number, struct object *o, struct object **old)
 {
         unsigned i = part_slot(u, number);
 
@@ -91,14 +92,8 @@ int upload_set_part_locked(struct upload *u, unsigned number, struct object *o, 
                 u->parts[i].o = object_ref(o);
                 return 0;
         }
-        if (u->nparts == u->cap) {
-                unsigned cap = u->cap ? u->cap * 2 : 8;
-                struct part *v = reallocarray(u->parts, cap, sizeof *v);
-                if (!v)
-                        return -ENOMEM;
-                u->parts = v;
-                u->cap = cap;
-        }
+        if (GROW(u->parts, u->nparts, u->cap, 8))
+                return -ENOMEM;
         memmove(u->parts + i + 1, u->parts + i, (u->nparts - i) * sizeof *u->parts);
         u->parts[i] = (struct part){number, object_ref(o)};
         u->nparts++;
@@ -134,7 +129,7 @@ int object_store_upload_create(struct object_store *v, const char *bucket, struc
         struct bucket *b = object_store_bucket_locked(v, bucket);
         err = b ? data_publish(v->data, tmp, path) : -ENXIO;
         if (!err)
-                err = upload_insert_locked(b, o, &u);
+                err = upload_insert(b, o, &u);
         mutex_unlock(&v->mtx);
         if (err) {
                 data_discard(v->data, tmp);
@@ -185,7 +180,7 @@ int object_store_upload_put(struct object_store *v, const struct object_store_up
         if (!err)
                 err = data_publish(v->data, tmp, path);
         if (!err)
-                err = upload_set_part_locked(u, number, o, &old);
+                err = upload_set_part(u, number, o, &old);
         mutex_unlock(&v->mtx);
         if (err)
                 data_discard(v->data, tmp);
@@ -220,10 +215,10 @@ static int inherit(struct object *o, const struct object *from)
         return err;
 }
 
-static void unlink_upload_locked(struct bucket *b, const struct object_store_upload *up,
-                                 struct upload **gone)
+static void unlink_upload(struct bucket *b, const struct object_store_upload *up,
+                          struct upload **gone)
 {
-        struct upload **at = find_locked(b, up);
+        struct upload **at = find_upload(b, up);
 
         *gone = *at;
         if (*at)
@@ -252,11 +247,11 @@ int object_store_upload_complete(struct object_store *v, const struct object_sto
         u = NULL;
         mutex_lock(&v->mtx);
         struct bucket *b = object_store_bucket_locked(v, up->bucket);
-        err = !b ? -ENXIO : !*find_locked(b, up) ? -ENOENT : 0;
+        err = !b ? -ENXIO : !*find_upload(b, up) ? -ENOENT : 0;
         if (!err)
                 err = object_store_replace_locked(v, b, o, tmp, cond, &old);
         if (!err)
-                unlink_upload_locked(b, up, &u);
+                unlink_upload(b, up, &u);
         mutex_unlock(&v->mtx);
         if (err) {
                 data_discard(v->data, tmp);
@@ -276,7 +271,7 @@ int object_store_upload_abort(struct object_store *v, const struct object_store_
         mutex_lock(&v->mtx);
         struct bucket *b = object_store_bucket_locked(v, up->bucket);
         if (b)
-                unlink_upload_locked(b, up, &u);
+                unlink_upload(b, up, &u);
         mutex_unlock(&v->mtx);
         if (!u)
                 return b ? -ENOENT : -ENXIO;

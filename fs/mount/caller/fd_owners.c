@@ -24,18 +24,18 @@ struct known {
 };
 
 struct fd_owners {
+        atomic_int last; /* thread that wrote last, or 0 */
+        int last_pid;    /* newest process when the file was opened, see newest_process() */
         struct mutex mtx;
-        atomic_int last;        /* thread that wrote last, or 0 */
-        unsigned opens, opened; /* those that are not over, and all */
-        bool killed;
-        bool left;    /* a writer's close was answered since the file was published last */
-        int last_pid; /* newest process when the file was opened, see newest_process() */
-        size_t n, max;
-        struct known *v;
-        size_t ntids;
+        unsigned opens GUARDED_BY(&mtx), opened GUARDED_BY(&mtx); /* not over yet; all */
+        bool killed GUARDED_BY(&mtx);
+        bool left GUARDED_BY(&mtx); /* a writer's close was answered since the last publication */
+        size_t n GUARDED_BY(&mtx), max GUARDED_BY(&mtx);
+        struct known *v GUARDED_BY(&mtx);
+        size_t ntids GUARDED_BY(&mtx);
         struct {
                 pid_t tid, pid;
-        } tids[TIDS_MAX]; /* of writing threads */
+        } tids[TIDS_MAX] GUARDED_BY(&mtx); /* of writing threads */
 };
 
 static struct known *find_locked(struct fd_owners *h, pid_t pid) REQUIRES(&h->mtx)
@@ -96,6 +96,7 @@ void fd_owners_release(struct fd_owners **slot)
         if (!over)
                 return;
         *slot = NULL;
+        mutex_unshared(&h->mtx);
         mutex_destroy(&h->mtx);
         free(h->v);
         free(h);

@@ -42,11 +42,11 @@ struct otlp {
         uint64_t hold_ms; /* the collector asked to be left alone for so long */
         struct metrics_labels labels;
         pthread_t thread;
-        bool fails;       /* the last export did: said once */
-        int stop;         /* ends an export under way */
-        struct mutex mtx; /* of `ends` */
+        bool fails; /* the last export did: said once */
+        int stop;   /* ends an export under way */
+        struct mutex mtx;
         pthread_cond_t wake;
-        bool ends;
+        bool ends GUARDED_BY(&mtx);
 };
 
 /* --- one export --- */

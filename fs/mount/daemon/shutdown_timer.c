@@ -19,7 +19,7 @@ struct shutdown_timer {
         pthread_t thread;
         struct mutex mtx;
         pthread_cond_t cond;
-        bool over;
+        bool over GUARDED_BY(&mtx);
 };
 
 static void *watch(void *arg)

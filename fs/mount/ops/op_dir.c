@@ -31,9 +31,9 @@ struct dir_handle {
         struct node *node;
         struct listing *listing;
         struct mutex mtx;
-        unsigned asks; /* attributes to ask for at most in the next reply with plus */
-        char **local;  /* names of files unpublished when the listing began or ended */
-        size_t nlocal, room;
+        unsigned asks GUARDED_BY(&mtx); /* attributes in the next reply with plus, at most */
+        char **local GUARDED_BY(&mtx);  /* files unpublished when the listing began or ended */
+        size_t nlocal GUARDED_BY(&mtx), room GUARDED_BY(&mtx);
 };
 
 /* Most listings do not tell the attributes of their entries, so with plus they are asked for, many
@@ -77,7 +77,7 @@ static struct dir_handle *dir_handle(const struct fuse_file_info *fi)
         return (struct dir_handle *)(uintptr_t)fi->fh;
 }
 
-static void free_local(struct dir_handle *d)
+static void free_local_locked(struct dir_handle *d) REQUIRES(&d->mtx)
 {
         while (d->nlocal)
                 free(d->local[--d->nlocal]);
@@ -90,7 +90,8 @@ static void dir_handle_unref(struct dir_handle *d)
         if (atomic_fetch_sub_explicit(&d->refs, 1, memory_order_acq_rel) > 1)
                 return;
         listing_unref(d->listing);
-        free_local(d);
+        mutex_unshared(&d->mtx);
+        free_local_locked(d);
         mutex_destroy(&d->mtx);
         free(d);
 }
@@ -553,7 +554,7 @@ static void fill(fuse_req_t req, size_t size, off_t off, struct fuse_file_info *
                 listing_rewind(f->d->listing);
                 mutex_lock(&f->d->mtx);
                 f->d->asks = ASK_FIRST;
-                free_local(f->d);
+                free_local_locked(f->d);
                 take_local_names_locked(f->m, f->d);
                 mutex_unlock(&f->d->mtx);
                 tree_lock(f->m->tree);

@@ -92,7 +92,7 @@ static int make_put(struct make *k)
         return err ? err : store_put(k->m->store, k->key, &body, &meta, &cond, made, k);
 }
 
-static void make_locked(struct make *k)
+static void make_begin(struct make *k)
 {
         int err = request_ended(k->request) ? -EINTR : make_put(k);
         if (err)
@@ -101,7 +101,7 @@ static void make_locked(struct make *k)
 
 static void make_key_granted(struct waiter *w)
 {
-        make_locked(CONTAINER_OF(w, struct make, for_key));
+        make_begin(CONTAINER_OF(w, struct make, for_key));
 }
 
 static void make_granted(struct waiter *w)
@@ -113,7 +113,7 @@ static void make_granted(struct waiter *w)
         if (!err)
                 err = name_lock_publish(k->m, keys, false, &k->for_key, &k->keys);
         if (!err)
-                make_locked(k);
+                make_begin(k);
         else if (err != -EAGAIN)
                 make_end(k, err, NULL);
 }

@@ -196,7 +196,7 @@ static void attr_sync_begin(struct attr_sync *a, int err)
                 attr_sync_ended(a, err, NULL);
 }
 
-static void attr_sync_key_is_locked(struct waiter *w)
+static void attr_sync_key_granted(struct waiter *w)
 {
         attr_sync_begin(CONTAINER_OF(w, struct attr_sync, for_key), 0);
 }
@@ -207,9 +207,9 @@ static void attr_sync_lock_key(struct attr_sync *a)
         CLEANUP(freep) char *key = attr_sync_key(a->m, a->n);
         const char *const keys[] = {key, NULL};
 
-        a->for_key.ready = attr_sync_key_is_locked;
+        a->for_key.ready = attr_sync_key_granted;
         int err = key ? name_lock_publish(a->m, keys, false, &a->for_key, &a->key) : -ENOMEM;
-        if (err != -EAGAIN) /* else attr_sync_key_is_locked() goes on, maybe already */
+        if (err != -EAGAIN) /* else attr_sync_key_granted() goes on, maybe already */
                 attr_sync_begin(a, err);
 }
 

@@ -308,7 +308,7 @@ enum passing name_lock_passing(struct mount *m, const char *key, const char *eta
         return passing;
 }
 
-static void keys_are_locked(struct waiter *w)
+static void keys_granted(struct waiter *w)
 {
         struct name_lock *l = CONTAINER_OF(w, struct name_lock, for_keys);
         waiter_run(&l->waiter, l->err);
@@ -328,14 +328,14 @@ static void lock_keys(struct name_lock *l)
                 if (!keys[n++])
                         l->err = -ENOMEM;
         }
-        l->for_keys.ready = keys_are_locked;
+        l->for_keys.ready = keys_granted;
         int err = l->err ? l->err
                          : name_lock_publish(l->m, (const char *const *)keys, false, &l->for_keys,
                                              &l->keys);
         for (int i = 0; i < NODES; i++)
                 free(keys[i]);
         if (err == -EAGAIN)
-                return; /* keys_are_locked() goes on, maybe already */
+                return; /* keys_granted() goes on, maybe already */
         l->err = err;
         waiter_run(&l->waiter, err);
 }

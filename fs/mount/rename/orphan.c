@@ -163,7 +163,7 @@ struct orphans {
         struct store *store;
         struct mutex mtx;
         pthread_cond_t none;
-        size_t flying; /* deletions */
+        size_t flying GUARDED_BY(&mtx); /* deletions */
 };
 
 static void drop_ended(struct orphans *p)

@@ -25,7 +25,7 @@
 enum { TRIES = 3 }; /* against others who replace the file meanwhile */
 
 /* The steps of all. */
-static void names_locked(struct waiter *w);
+static void names_granted(struct waiter *w);
 static void old_dir_stays(void *arg);
 static void rename_end(struct rename *r, int err);
 /* Of a file. */
@@ -67,7 +67,7 @@ void rename_start(struct rename *r)
 {
         r->lock = (struct name_lock){.shared = {r->from_dir, r->to_dir},
                                      .names = {r->from, r->to},
-                                     .waiter.ready = names_locked};
+                                     .waiter.ready = names_granted};
         name_lock_take(r->m, &r->lock);
 }
 
@@ -91,7 +91,7 @@ static int check_locked(const struct rename *r) REQUIRES(tree_mutex)
 
 /* The directories keep their names from here on. Neither a change of attributes is under way, which
  * would be lost or bring the old name back, nor a request that publishes. */
-static void names_locked(struct waiter *w)
+static void names_granted(struct waiter *w)
 {
         struct rename *r = CONTAINER_OF(w, struct rename, lock.waiter);
         int err = w->err;

@@ -22,19 +22,26 @@
 struct tree {
         struct mutex mtx;
         pthread_cond_t cond;
-        int64_t ttl_ns;
-        struct node root;
-        size_t nbuckets, nnodes; /* nbuckets is a power of two */
-        struct node **buckets, **inodes;
-        struct tombstones *tombstones; /* of names, by their hash */
-        uint64_t moves;                /* counts nodes that got another name */
-        struct node *open;             /* see tree_note_open_locked() */
+        int64_t ttl_ns; /* atomic */
         void (*drop)(void *arg, char *orphan_key);
         void *drop_arg;
         bool (*unpublished)(struct wfile *f);
-        struct recent_nodes recent; /* with a reference each */
-        struct node *loose;         /* not hashed, still referred to; linked by hash_next */
+        struct node root;
+        size_t nbuckets GUARDED_BY(tree_mutex), nnodes GUARDED_BY(tree_mutex);
+        struct node **buckets GUARDED_BY(tree_mutex);         /* a power of two of them, */
+        struct node **inodes GUARDED_BY(tree_mutex);          /* and as many of these */
+        struct tombstones *tombstones GUARDED_BY(tree_mutex); /* of names, by their hash */
+        uint64_t moves GUARDED_BY(tree_mutex);             /* counts nodes that got another name */
+        struct node *open GUARDED_BY(tree_mutex);          /* see tree_note_open_locked() */
+        struct recent_nodes recent GUARDED_BY(tree_mutex); /* with a reference each */
+        /* not hashed, still referred to; linked by hash_next */
+        struct node *loose GUARDED_BY(tree_mutex);
 };
+
+static void tree_is_unshared(const struct tree *t) ASSERTS(tree_mutex)
+{
+        (void)t;
+}
 
 static int64_t clock_ns(clockid_t id)
 {
@@ -71,6 +78,7 @@ struct tree *tree_new(int64_t ttl_ns)
         struct tree *t = calloc(1, sizeof *t);
         if (!t)
                 return NULL;
+        tree_is_unshared(t);
         t->nbuckets = 256;
         t->buckets = calloc(t->nbuckets, sizeof *t->buckets);
         t->inodes = calloc(t->nbuckets, sizeof *t->inodes);
@@ -146,6 +154,7 @@ void tree_free(struct tree *t)
 {
         if (!t)
                 return;
+        tree_is_unshared(t);
         for (size_t i = 0; i < t->nbuckets; i++)
                 free_list(t->buckets[i]);
         free_list(t->loose);
@@ -210,21 +219,21 @@ struct node *tree_root(struct tree *t)
         return &t->root;
 }
 
-static size_t slot_of(const struct tree *t, uint64_t number)
+static size_t slot_of_locked(const struct tree *t, uint64_t number) REQUIRES(tree_mutex)
 {
         return (number ^ number >> 32) & (t->nbuckets - 1);
 }
 
-static struct node **bucket(struct tree *t, uint64_t hash)
+static struct node **bucket_locked(struct tree *t, uint64_t hash) REQUIRES(tree_mutex)
 {
-        return &t->buckets[slot_of(t, hash)];
+        return &t->buckets[slot_of_locked(t, hash)];
 }
 
 struct node *tree_find_locked(struct tree *t, struct node *dir, const char *name)
         REQUIRES(tree_mutex)
 {
         uint64_t hash = tree_name_hash(dir, name);
-        for (struct node *n = *bucket(t, hash); n; n = n->hash_next)
+        for (struct node *n = *bucket_locked(t, hash); n; n = n->hash_next)
                 if (n->hash == hash && n->parent == dir && !strcmp(n->name, name))
                         return n;
         return NULL;
@@ -261,16 +270,16 @@ static void take_out(struct node **list, struct node *n)
         n->hash_next = NULL;
 }
 
-static void put_in_inodes(struct tree *t, struct node *n)
+static void put_in_inodes_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex)
 {
-        struct node **list = &t->inodes[slot_of(t, n->ino)];
+        struct node **list = &t->inodes[slot_of_locked(t, n->ino)];
         n->ino_next = *list;
         *list = n;
 }
 
-static void take_out_of_inodes(struct tree *t, struct node *n)
+static void take_out_of_inodes_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex)
 {
-        struct node **list = &t->inodes[slot_of(t, n->ino)];
+        struct node **list = &t->inodes[slot_of_locked(t, n->ino)];
         while (*list != n)
                 list = &(*list)->ino_next;
         *list = n->ino_next;
@@ -284,7 +293,7 @@ static uint64_t free_ino_locked(struct tree *t, uint64_t want) REQUIRES(tree_mut
                 want += n != NULL;
                 if (want <= t->root.ino) /* zero is none */
                         want = t->root.ino + 1;
-                for (n = t->inodes[slot_of(t, want)]; n && n->ino != want;)
+                for (n = t->inodes[slot_of_locked(t, want)]; n && n->ino != want;)
                         n = n->ino_next;
         } while (n);
         return want;
@@ -314,11 +323,11 @@ static void grow_locked(struct tree *t) REQUIRES(tree_mutex)
         for (size_t i = 0; i < nold; i++) {
                 for (struct node *n = old_names[i], *next; n; n = next) {
                         next = n->hash_next;
-                        put_in(bucket(t, n->hash), n);
+                        put_in(bucket_locked(t, n->hash), n);
                 }
                 for (struct node *n = old_inodes[i], *next; n; n = next) {
                         next = n->ino_next;
-                        put_in_inodes(t, n);
+                        put_in_inodes_locked(t, n);
                 }
         }
         free(old_names);
@@ -329,7 +338,7 @@ void tree_remove_locked(struct tree *t, struct node *n) REQUIRES(tree_mutex)
 {
         if (!n->hashed)
                 return;
-        take_out(bucket(t, n->hash), n);
+        take_out(bucket_locked(t, n->hash), n);
         n->hashed = false;
         tree_note_unknown_locked(n->parent, n->name);
         put_in(&t->loose, n);
@@ -430,7 +439,7 @@ void tree_move_locked(struct tree *t, struct node *n, struct node *dir, const ch
         note_removed_locked(t, from, n->name);
         tree_note_unknown_locked(from, n->name);
         n->known_ns = tree_now_ns();
-        take_out(bucket(t, n->hash), n);
+        take_out(bucket_locked(t, n->hash), n);
         free(n->name);
         n->name = copy;
         n->parent = dir;
@@ -438,7 +447,7 @@ void tree_move_locked(struct tree *t, struct node *n, struct node *dir, const ch
         carry_locks_locked(n, from, dir);
         n->hash = tree_name_hash(dir, name);
         tombstone_end_name(t->tombstones, n->hash);
-        put_in(bucket(t, n->hash), n);
+        put_in(bucket_locked(t, n->hash), n);
         dir->refs++;
         tree_unref_locked(t, from, 1);
 }
@@ -479,8 +488,8 @@ void tree_unref_locked(struct tree *t, struct node *n, uint64_t count) REQUIRES(
                 struct node *parent = n->parent;
                 if (n->hashed)
                         tree_note_unknown_locked(parent, n->name);
-                take_out(n->hashed ? bucket(t, n->hash) : &t->loose, n);
-                take_out_of_inodes(t, n);
+                take_out(n->hashed ? bucket_locked(t, n->hash) : &t->loose, n);
+                take_out_of_inodes_locked(t, n);
                 t->nnodes--;
                 if (n->orphan_key && t->drop)
                         t->drop(t->drop_arg, TAKE_PTR(n->orphan_key));
@@ -510,8 +519,8 @@ static struct node *make_locked(struct tree *t, struct node *dir, const char *na
         }
         if (++t->nnodes > t->nbuckets)
                 grow_locked(t);
-        put_in(bucket(t, n->hash), n);
-        put_in_inodes(t, n);
+        put_in(bucket_locked(t, n->hash), n);
+        put_in_inodes_locked(t, n);
         n->hashed = true;
         dir->refs++;
         return n;

@@ -578,7 +578,7 @@ static int move(struct upload_request *t)
                        : store_copy(s, t->src, t->match, t->key, NULL, &t->cond, request_done, t);
 }
 
-static void key_is_locked(struct waiter *w)
+static void key_granted(struct waiter *w)
 {
         upload_request_end(CONTAINER_OF(w, struct upload_request, for_key), 0, NULL, NULL);
 }
@@ -587,11 +587,11 @@ static int lock_key(struct upload_request *t)
 {
         const struct wfile_env *env = t->file->env;
 
-        t->for_key.ready = key_is_locked;
+        t->for_key.ready = key_granted;
         int err = env->lock(env->owner, t->src ? t->src : t->key, t->src, &t->for_key, &t->lock);
         if (!err)
-                key_is_locked(&t->for_key);
-        return err == -EAGAIN ? 0 : err; /* key_is_locked() goes on, maybe already */
+                key_granted(&t->for_key);
+        return err == -EAGAIN ? 0 : err; /* key_granted() goes on, maybe already */
 }
 
 static void start(struct upload_request *t)

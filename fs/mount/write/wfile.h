@@ -31,7 +31,7 @@ struct spill;
 struct wfile_tally {
         struct mutex mtx;
         pthread_cond_t none;
-        size_t busy;
+        size_t busy GUARDED_BY(&mtx);
 };
 void wfile_tally_init(struct wfile_tally *t);
 /* Whether there is any: memory that it needs comes back by itself. */

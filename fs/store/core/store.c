@@ -104,6 +104,7 @@ int store_open(const struct store_config *cfg, struct store **out, char *why, si
         if (!s)
                 return -ENOMEM;
         mutex_init(&s->ramp_mtx, LOCK_RATE);
+        mutex_unshared(&s->ramp_mtx);
         s->reads.first = RAMP_READS;
         s->writes.first = RAMP_WRITES;
         s->deadline_ms = cfg->deadline_ms ? cfg->deadline_ms : DEADLINE_MS;

@@ -24,7 +24,7 @@ struct store {
         uint64_t read_said;       /* atomic: the last line on a read, see request.c */
         bool ramps;               /* the rate of requests grows slowly: */
         struct mutex ramp_mtx;
-        struct rate_ramp reads, writes; /* guarded by it */
+        struct rate_ramp reads GUARDED_BY(&ramp_mtx), writes GUARDED_BY(&ramp_mtx);
 };
 
 /* request.c: the life of an operation. op_new() takes the key as the user gave it, NULL for none;
@@ -52,8 +52,8 @@ void op_finish_plain(struct op *op, int err); /* without an object */
 struct store_wait {
         struct mutex mtx;
         pthread_cond_t cond;
-        bool over;
-        int err;
+        bool over GUARDED_BY(&mtx);
+        int err GUARDED_BY(&mtx);
 };
 void wait_begin(struct store_wait *w);
 void wait_end(struct store_wait *w, int err); /* from the callback, as its last deed */

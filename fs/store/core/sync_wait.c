@@ -13,6 +13,7 @@ void wait_begin(struct store_wait *w)
 {
         mutex_init(&w->mtx, LOCK_SYNC_WAIT);
         pthread_cond_init(&w->cond, NULL);
+        mutex_unshared(&w->mtx);
         w->over = false;
         w->err = 0;
 }
