@@ -64,7 +64,7 @@ struct wfile_env {
          * errno. No lock is held. */
         int (*meta)(void *owner, void *who, bool early, struct store_meta *meta);
         /* Another host has changed the metadata of the version that the file began with: the next
-         * meta() has those, but for what was changed here. 0 or a negative errno. No lock is held. */
+         * meta() has those, but for what was changed here. 0 or a negative errno; no lock. */
         int (*merge)(void *owner, void *who, const struct store_object *obj);
         /* A version was published, as the store was asked to at `asked_ns` (CLOCK_MONOTONIC). No
          * lock is held; before done() of the commit. */

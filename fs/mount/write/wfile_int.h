@@ -236,7 +236,7 @@ struct outcome {
         bool published, gone;
         struct store_object obj; /* what was published, */
         int64_t asked_ns;        /* and when the store was asked to */
-        struct waiters told; /* what they waited for has ended */
+        struct waiters told;     /* what they waited for has ended */
 };
 
 /* --- what the file is of where nothing was written --- */
