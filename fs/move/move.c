@@ -153,6 +153,8 @@ static void purged(void *arg, int err)
 static void undone(void *arg, int err)
 {
         const struct move *v = arg;
+
+        mutex_unshared(&v->mtx); /* nothing is on its way any more */
         int left = v->locked.copies.partial ? -ENOMEM : v->locked.lost ? -EIO : 0;
 
         purged(arg, err ? err : left);
