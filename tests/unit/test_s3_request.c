@@ -270,6 +270,8 @@ START_TEST(an_option_adds_its_headers_where_they_belong)
         struct store_kind *k = open_with("bucket", &cfg);
         unlink(file);
         http_req_init(&op.rq);
+        if (op.verb == OP_COPY || op.verb == OP_SET_META)
+                s3_header(&m, S3_COPY_SOURCE, "/bucket/k");
         ck_assert_int_eq(s3_send(k, &op, &m), 0);
         for (size_t i = 0; options[_i].says[i]; i++)
                 ck_assert_msg(says(&op.rq, options[_i].says[i]), "%s", options[_i].says[i]);
