@@ -32,6 +32,7 @@ int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*run)
 int __wrap_pthread_join(pthread_t t, void **result);
 int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms);
 int __real_poll(struct pollfd *fds, nfds_t n, int timeout_ms);
+int __wrap___poll_chk(struct pollfd *fds, nfds_t n, int timeout_ms, size_t size);
 int __wrap_accept4(int fd, __SOCKADDR_ARG from, socklen_t *n, int flags);
 int __real_accept4(int fd, __SOCKADDR_ARG from, socklen_t *n, int flags);
 int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *n);
@@ -234,6 +235,13 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
                 need(fds[i].fd < 0); /* nobody is left behind */
         fds[0].revents = POLLIN;
         return 1;
+}
+
+/* What poll() is called where the compiler adds checks of sizes (_FORTIFY_SOURCE). */
+int __wrap___poll_chk(struct pollfd *fds, nfds_t n, int timeout_ms, size_t size)
+{
+        need(size >= n * sizeof *fds);
+        return __wrap_poll(fds, n, timeout_ms);
 }
 
 int __wrap_accept4(int fd, __SOCKADDR_ARG from, socklen_t *n, int flags)

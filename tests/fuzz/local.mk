@@ -53,7 +53,7 @@ FUZZ_SOCKET = -Wl,--wrap=http_open,--wrap=http_close,--wrap=http_submit \
 	-Wl,--wrap=pthread_create,--wrap=pthread_join
 # What fuzz_socket.c stands in for, so that loop and clients are one thread.
 FUZZ_LOOP = -Wl,--wrap=control_reply,--wrap=pthread_create,--wrap=pthread_join,--wrap=poll,--wrap=accept4,--wrap=getsockopt \
-	-Wl,--wrap=clock_gettime
+	-Wl,--wrap=__poll_chk,--wrap=clock_gettime
 fuzz_script = %D%/script_http.c %D%/script_door.c %D%/script_http.h
 
 %C%_fuzz_control_SOURCES = %D%/fuzz_control.c $(fuzz_common)
