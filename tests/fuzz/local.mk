@@ -43,7 +43,7 @@ FUZZ_DOOR = -Wl,--wrap=http_open,--wrap=http_stop,--wrap=http_close,--wrap=http_
 	-Wl,--wrap=http_pace,--wrap=http_stats,--wrap=http_running_ms,--wrap=http_transfers_most \
 	-Wl,--wrap=http_set_connections,--wrap=http_reach
 FUZZ_SCRIPT = $(FUZZ_DOOR) -Wl,--wrap=http_once,--wrap=usleep,--wrap=cred_exec
-FUZZ_KEYS = -Wl,--wrap=cred_chain_open,--wrap=cred_chain_close,--wrap=cred_chain_get \
+FUZZ_KEYS = -Wl,--wrap=cred_chain_open,--wrap=cred_chain_close,--wrap=cred_chain_get,--wrap=cred_chain_now,--wrap=cred_chain_skew \
 	-Wl,--wrap=cred_chain_forget,--wrap=cred_chain_renew,--wrap=cred_chain_why,--wrap=cred_chain_about,--wrap=cred_chain_file,--wrap=cred_chain_region \
 	-Wl,--wrap=cred_chain_endpoint,--wrap=cred_chain_ca_bundle,--wrap=cred_chain_fips \
 	-Wl,--wrap=cred_chain_dualstack,--wrap=cred_chain_sums_when_required

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "store/cred/cred.h"
 #include "store.h"
@@ -14,6 +15,8 @@ int __wrap_cred_chain_open(const struct cred_want *want, struct cred_chain **out
                            size_t nwhy);
 void __wrap_cred_chain_close(struct cred_chain *c);
 int __wrap_cred_chain_get(struct cred_chain *c, struct cred *out, char *why, size_t nwhy);
+time_t __wrap_cred_chain_now(const struct cred_chain *c);
+long *__wrap_cred_chain_skew(struct cred_chain *c);
 bool __wrap_cred_chain_forget(struct cred_chain *c, unsigned serial);
 void __wrap_cred_chain_renew(struct cred_chain *c);
 void __wrap_cred_chain_why(struct cred_chain *c, char *why, size_t nwhy);
@@ -28,11 +31,13 @@ bool __wrap_cred_chain_sums_when_required(const struct cred_chain *c);
 
 /* Chains are told apart by this alone. */
 static char with_keys, without;
+static long skew_s; /* of the store that was opened last */
 
 int __wrap_cred_chain_open(const struct cred_want *want, struct cred_chain **out, char *why,
                            size_t nwhy)
 {
         (void)why, (void)nwhy;
+        __atomic_store_n(&skew_s, 0, __ATOMIC_RELAXED);
         *out = (struct cred_chain *)(want->anonymous ? &without : &with_keys);
         return 0;
 }
@@ -52,6 +57,18 @@ int __wrap_cred_chain_get(struct cred_chain *c, struct cred *out, char *why, siz
         out->access = strdup("AKIDEXAMPLE");
         out->secret = strdup("secret");
         return out->access && out->secret ? 0 : -ENOMEM;
+}
+
+time_t __wrap_cred_chain_now(const struct cred_chain *c)
+{
+        (void)c;
+        return time(NULL) + __atomic_load_n(&skew_s, __ATOMIC_RELAXED);
+}
+
+long *__wrap_cred_chain_skew(struct cred_chain *c)
+{
+        (void)c;
+        return &skew_s;
 }
 
 bool __wrap_cred_chain_forget(struct cred_chain *c, unsigned serial)
