@@ -495,24 +495,22 @@ bool request_hold(struct mount *m, struct request *r)
         return held;
 }
 
-static void hold(struct requests *q, struct request *r, bool more)
-{
-        mutex_lock(&q->mtx);
-        if (more)
-                r->holds++;
-        else
-                r->holds--;
-        mutex_unlock(&q->mtx);
-}
-
 void request_let(struct mount *m, struct request *r)
 {
-        hold(m->requests, r, false);
+        struct requests *q = m->requests;
+
+        mutex_lock(&q->mtx);
+        r->holds--;
+        mutex_unlock(&q->mtx);
 }
 
 void request_keep(struct mount *m, struct request *r)
 {
-        hold(m->requests, r, true);
+        struct requests *q = m->requests;
+
+        mutex_lock(&q->mtx);
+        r->holds++;
+        mutex_unlock(&q->mtx);
 }
 
 bool request_ended(const struct request *r)

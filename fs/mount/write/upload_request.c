@@ -376,8 +376,9 @@ static void request_over(struct upload_request *t, int err, const struct store_o
                 upload_request_end(t, err, obj, NULL);
 }
 
-/* What stands at the key of what was refused: if it is the version that was
- * changed, another host has changed its metadata. */
+/* What stands at the key of what was refused: if it is the version that was changed, another host
+ * has changed its metadata. Where nobody can tell, it counts as another one, so that what is to be
+ * published is recorded and not lost. */
 static void version_looked_at(void *arg, int err, const struct store_object *obj)
 {
         struct upload_request *t = arg;
@@ -409,8 +410,7 @@ static void request_done(void *arg, int err, const struct store_object *obj)
                 request_over(t, err, obj);
 }
 
-/* The metadata, and which they are to replace where they are the only ones that
- * may be there. */
+/* The metadata, and which they are to replace where they are the only ones that may be there. */
 static int get_meta(struct upload_request *t)
 {
         const struct wfile_env *env = t->file->env;
