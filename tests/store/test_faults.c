@@ -214,10 +214,14 @@ static void sink_done(void *arg, int err, const struct store_got *got)
         pthread_mutex_unlock(&sink->mtx);
 }
 
-static int get_all(struct store *s, struct sink *sink)
+static int get_from(struct store *s, uint64_t off, struct sink *sink)
 {
-        struct store_get get = {
-                .key = "k", .len = UINT64_MAX, .data = sink_data, .done = sink_done, .arg = sink};
+        struct store_get get = {.key = "k",
+                                .off = off,
+                                .len = UINT64_MAX,
+                                .data = sink_data,
+                                .done = sink_done,
+                                .arg = sink};
         int err = store_get(s, &get);
         if (err)
                 return err;
@@ -256,7 +260,7 @@ START_TEST(a_get_gives_each_byte_once_or_an_error)
         struct store *s = fake_store(f, &(struct store_config){.stall_timeout_ms = 500});
         struct sink sink = SINK;
 
-        ck_assert_int_eq(get_all(s, &sink), gets[_i].err);
+        ck_assert_int_eq(get_from(s, 0, &sink), gets[_i].err);
         ck_assert(!sink.wrong);
         ck_assert_uint_eq(plan.wrong, 0);
         if (!gets[_i].err) {
@@ -272,6 +276,29 @@ START_TEST(a_get_gives_each_byte_once_or_an_error)
 }
 END_TEST
 
+/* The first reply, which ignores the range, is cut before the first byte that was asked for. */
+static void cut_and_deny(void *arg, struct fake_req *rq)
+{
+        (void)arg;
+        if (rq->n > 1)
+                fake_error(rq, 416, "InvalidRange");
+        else
+                reply_range(rq, 0, 1000, "\"v1\"", 0);
+}
+
+START_TEST(a_get_of_an_object_that_goes_on_is_not_ended_by_a_later_reply_that_it_does_not)
+{
+        struct fake *f = fake_start(cut_and_deny, NULL);
+        struct store *s = fake_store(f, &(struct store_config){.stall_timeout_ms = 500});
+        struct sink sink = SINK;
+
+        ck_assert_int_eq(get_from(s, 2000, &sink), -EIO);
+        ck_assert_uint_eq(fake_requests(f), 2);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
 START_TEST(a_get_ends_with_what_its_callback_says)
 {
         struct get_plan plan = {.words = {"ok"}};
@@ -279,7 +306,7 @@ START_TEST(a_get_ends_with_what_its_callback_says)
         struct store *s = fake_store(f, NULL);
         struct sink sink = SINK;
         sink.stop = -ENOBUFS;
-        ck_assert_int_eq(get_all(s, &sink), -ENOBUFS);
+        ck_assert_int_eq(get_from(s, 0, &sink), -ENOBUFS);
         ck_assert_uint_eq(fake_requests(f), 1);
         store_close(s);
         fake_stop(f);
@@ -421,6 +448,8 @@ int main(void)
         tcase_add_test(t, a_server_that_is_gone_is_reported);
         tcase_add_loop_test(t, a_get_gives_each_byte_once_or_an_error, 0,
                             sizeof gets / sizeof *gets);
+        tcase_add_test(
+                t, a_get_of_an_object_that_goes_on_is_not_ended_by_a_later_reply_that_it_does_not);
         tcase_add_test(t, a_get_ends_with_what_its_callback_says);
         tcase_add_test(t, a_head_does_not_wait_behind_data_and_close_cancels_the_rest);
         tcase_add_test(t, a_body_that_cannot_be_read_ends_its_put);

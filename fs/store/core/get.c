@@ -145,8 +145,8 @@ int get_data(struct http_req *rq, const void *p, size_t n)
 
 int get_complete(struct op *op)
 {
-        if (op->rq.status == 416) { /* nothing at or behind `off` */
-                if (op->got)
+        if (op->rq.status == 416) { /* nothing at or behind `off`, which no try before may deny */
+                if (op->seen && op->off < op->obj.size)
                         return not_what_was_asked(op, "lost the end of the object");
                 return 0;
         }
