@@ -103,7 +103,9 @@ static void step_maybe(const struct judge *j, struct op *op, enum act act)
  * file, should what it made have gone. */
 static void step_again(const struct judge *j, struct op *op, enum act act)
 {
-        while (j->h->setting.faulty && op->nsteps < STEPS - (act == ACT_AGAIN))
+        unsigned times = !j->h->setting.faulty ? 0 : act == ACT_AGAIN ? 1 : 2;
+
+        while (times--)
                 step_maybe(j, op, act);
 }
 
@@ -415,6 +417,18 @@ static bool is_chmodded(const struct judge *j, const struct call *c)
         return false;
 }
 
+/* A store reads what it copies before the copy is there, which only those see who change the old
+ * name in between: two hosts that rename two files onto each other may swap them. */
+static void copy_steps(struct judge *j, struct op *op)
+{
+        if (!is_changed(j, op->call, op->call->t[0], over(j, op->call))) {
+                step_last(j, op, ACT_COPY);
+                return;
+        }
+        step_last(j, op, ACT_TAKE);
+        step_last(j, op, ACT_PASTE);
+}
+
 /* Where the store renames in one step, so does the call; else it copies and
  * then deletes what it has copied. */
 static void move_steps(struct judge *j, struct op *op)
@@ -423,7 +437,7 @@ static void move_steps(struct judge *j, struct op *op)
                 step_last(j, op, ACT_MOVE);
                 return;
         }
-        step_last(j, op, ACT_COPY);
+        copy_steps(j, op);
         if (!op->only_new)
                 step_again(j, op, ACT_AGAIN);
         step_last(j, op, ACT_DROP);
@@ -467,7 +481,7 @@ static void judge_move(struct judge *j, const struct call *c)
         op->maybe = is_maybe(j, c) || late || is_doubled(j, c);
         op->only_new = fresh;
         if (late) {
-                step_last(j, op, ACT_COPY);
+                copy_steps(j, op);
                 step_last(j, op, ACT_UNCOPY);
         } else {
                 move_steps(j, op);

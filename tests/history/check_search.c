@@ -146,15 +146,18 @@ static bool take(struct run *r, const struct op *op, const struct world *w, int 
                (!op->after || contents_end_with(r->s->contents, *kept, op->after));
 }
 
+static bool paste(const struct op *op, struct world *w, int kept)
+{
+        if (op->only_new && w->has[op->q] != NONE)
+                return false;
+        w->has[op->q] = kept;
+        return true;
+}
+
 static bool copy(const struct op *op, struct world *w, int *kept)
 {
         *kept = w->has[op->p];
-        if (*kept == NONE)
-                return op->if_there;
-        if (op->only_new && w->has[op->q] != NONE)
-                return false;
-        w->has[op->q] = *kept;
-        return true;
+        return *kept == NONE ? op->if_there : paste(op, w, *kept);
 }
 
 /* Whether the step can happen in this world; if so, it has. */
@@ -183,6 +186,8 @@ static bool act(struct run *r, const struct op *op, enum act what, struct world 
                 return *p >= 0;
         case ACT_COPY:
                 return copy(op, w, kept);
+        case ACT_PASTE:
+                return paste(op, w, *kept);
         case ACT_AGAIN:
                 if (*kept == NONE || *p != *kept)
                         return false;

@@ -10,7 +10,7 @@
 
 #include "history.h"
 
-enum { PATHS = 8, STEPS = 3, NONE = 0, A_DIR = 1 };
+enum { PATHS = 8, STEPS = 4, NONE = 0, A_DIR = 1 };
 
 /* --- check_contents.c: contents as small numbers; equal numbers are equal contents. --- */
 
@@ -35,6 +35,7 @@ enum act {
         ACT_TAKE,    /* p is there, and remembered */
         ACT_PUBLISH, /* p is as remembered, and becomes what the call makes of that */
         ACT_COPY,    /* p is there, and remembered; q becomes the same */
+        ACT_PASTE,   /* q becomes what is remembered */
         ACT_AGAIN,   /* q becomes what is remembered, if p is still that */
         ACT_DROP,    /* p goes, if it is as remembered */
         ACT_MOVE,    /* COPY and DROP at one moment */
@@ -55,7 +56,7 @@ struct op {
         unsigned nsteps;
         struct step steps[STEPS];
         bool maybe;     /* it may end after any step, or before the first */
-        bool only_new;  /* COPY and MOVE want no q */
+        bool only_new;  /* COPY, PASTE and MOVE want no q */
         bool if_there;  /* COPY and MOVE do nothing without a p */
         unsigned after; /* TAKE: the last piece; 0: any */
         unsigned slot;  /* of check_search.c, */

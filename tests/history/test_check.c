@@ -218,6 +218,23 @@ START_TEST(a_rename_deletes_only_what_it_copied)
 }
 END_TEST
 
+START_TEST(two_files_that_are_renamed_onto_each_other_are_swapped_or_one_is_left)
+{
+        const char *const there = "40 60 40 60 0 move d0/f0 d0/f1 0 0 told -";
+        const char *const back = "45 55 45 55 1 move d0/f1 d0/f0 0 0 told -";
+        const char *const other = "10 11 20 30 1 put d0/f1 - 2 0 told -";
+
+        KEPT(strict, PUT_1, other, there, back, "70 71 71 75 2 read d0/f0 - 0 0 told 2",
+             "70 71 71 75 2 read d0/f1 - 0 0 told 1");
+        BROKEN(whole, PUT_1, other, there, back, "70 71 71 75 2 read d0/f0 - 0 0 told 2",
+               "70 71 71 75 2 read d0/f1 - 0 0 told 1");
+        KEPT(strict, PUT_1, other, there, back, "70 71 71 75 2 read d0/f0 - 0 0 told 1",
+             "70 71 71 75 2 read d0/f1 - 0 2 told -");
+        BROKEN(strict, PUT_1, other, there, back, "70 71 71 75 2 read d0/f0 - 0 0 told 2",
+               "70 71 71 75 2 read d0/f1 - 0 0 told 2");
+}
+END_TEST
+
 START_TEST(noreplace_replaces_nothing)
 {
         BROKEN(strict, PUT_1, "10 11 20 30 1 put d0/f1 - 2 0 told -",
@@ -423,6 +440,7 @@ int main(void)
         tcase_add_test(t, a_rename_leads_to_the_file_by_one_name_or_both);
         tcase_add_test(t, a_rename_in_one_step_never_shows_both_names);
         tcase_add_test(t, a_rename_deletes_only_what_it_copied);
+        tcase_add_test(t, two_files_that_are_renamed_onto_each_other_are_swapped_or_one_is_left);
         tcase_add_test(t, noreplace_replaces_nothing);
         tcase_add_test(t, files_follow_the_rename_of_their_directory);
         tcase_add_test(t, an_old_name_goes_with_a_copy_that_was_taken_away_unless_it_is_as_young);
