@@ -33,7 +33,7 @@ expect_eq "0 null" "$? $(ec2 slow)" "a service that is slow is not waited for"
 store_stop
 
 python=$CKPTFS_PEERS/clients/bin/python
-sh "$srcdir/tests/interop/clients_setup.sh" >setup.log 2>&1
+sh "$srcdir/tests/interop/venv_setup.sh" clients >setup.log 2>&1
 if ! "$python" -c 'import moto.server' 2>>setup.log; then
 	! required interop || lacks interop "moto is not installed: $(tail -n 1 setup.log)"
 	for n in 1 2 3 4 5 6 7 8; do skip "a run becomes an item of a table" "moto is not installed: $(tail -n 1 setup.log)"; done

@@ -4,8 +4,10 @@ interop_tests = \
 	%D%/fake_gcs_server.sh \
 	%D%/gcs_clients.sh \
 	%D%/gcs_clients_fake.sh \
+	%D%/localstack.sh \
 	%D%/minio.sh \
 	%D%/mount_fake_gcs_server.sh \
+	%D%/mount_localstack.sh \
 	%D%/mount_minio.sh \
 	%D%/mount_versitygw.sh \
 	%D%/rclone.sh \
@@ -17,8 +19,9 @@ interop_tests = \
 all_tests += $(interop_tests)
 EXTRA_DIST += \
 	$(interop_tests) \
-	%D%/clients_setup.sh \
+	%D%/clients.txt \
 	%D%/gcs_clients.py \
-	%D%/requirements.txt \
+	%D%/localstack.txt \
 	%D%/s3_clients.py \
+	%D%/venv_setup.sh \
 	$(NULL)

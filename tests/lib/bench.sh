@@ -36,7 +36,7 @@ need_torch() {
 # fails it). After store.sh.
 need_python() {
 	python=$CKPTFS_PEERS/clients/bin/python
-	sh "$srcdir/tests/interop/clients_setup.sh" >"$tmp/setup.log" 2>&1 &&
+	sh "$srcdir/tests/interop/venv_setup.sh" clients >"$tmp/setup.log" 2>&1 &&
 		"$python" -c "import $1" 2>>"$tmp/setup.log" && return
 	lacks interop "no Python with $1: $(tail -n 1 "$tmp/setup.log")"
 }

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # clients.sh: client libraries of others read what a mount wrote, and a mount reads what they wrote. Set
-# $clients and $script, then source it. The libraries are those of tests/interop/requirements.txt, put
-# into $CKPTFS_PEERS/clients by tests/interop/clients_setup.sh; those that need torch find it where
+# $clients and $script, then source it. The libraries are those of tests/interop/clients.txt, put
+# into $CKPTFS_PEERS/clients by tests/interop/venv_setup.sh; those that need torch find it where
 # tests/trainers/setup.sh puts it.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 need_store "$server"
 
 python=$CKPTFS_PEERS/clients/bin/python
-sh "$srcdir/tests/interop/clients_setup.sh" >"$tmp/setup.log" 2>&1 ||
+sh "$srcdir/tests/interop/venv_setup.sh" clients >"$tmp/setup.log" 2>&1 ||
 	lacks interop "no client libraries: $(tail -n 1 "$tmp/setup.log")"
 
 set -- $clients

@@ -2,7 +2,7 @@
 # store.sh: an object store for a test; source it after tap.sh.
 #
 #   need_store versitygw               skips the whole test (or fails it, see below) without the program
-#   store_start storesim|versitygw|minio|fake-gcs-server [option...]
+#   store_start storesim|versitygw|minio|localstack-s3|fake-gcs-server [option...]
 #                                       more options go to the server as they are
 #   store_tls_twin                      a second server like the first, with TLS and a folder of its own:
 #                                       exports CKPTFS_TEST_TLS_ENDPOINT and CKPTFS_TEST_CA
@@ -110,6 +110,12 @@ store_start() {
 		store_pid=$!
 		CKPTFS_TEST_ENDPOINT=http://127.0.0.1:$store_port
 		;;
+	localstack-s3)
+		store_port=${store_port:-$(free_port)}
+		PORT=$store_port FOLDER=$store_data "$store_prog" >>"$store_log" 2>&1 &
+		store_pid=$!
+		CKPTFS_TEST_ENDPOINT=http://127.0.0.1:$store_port
+		;;
 	fake-gcs-server)
 		CKPTFS_TEST_SCHEME=gs
 		store_port=${store_port:-$(free_port)}
@@ -121,14 +127,18 @@ store_start() {
 		;;
 	esac
 	export CKPTFS_TEST_KIND CKPTFS_TEST_ENDPOINT
-	if ! wait_for 30 store_answers; then
+	if ! wait_for 120 store_answers; then # LocalStack builds an index first
 		echo "Bail out! $CKPTFS_TEST_KIND does not answer at $CKPTFS_TEST_ENDPOINT"
 		tail -n 40 "$store_log" | sed 's/^/# store: /'
 		exit 1
 	fi
-	[ "$CKPTFS_TEST_KIND" != fake-gcs-server ] ||
+	case $CKPTFS_TEST_KIND in
+	localstack-s3) curl -s -o /dev/null -X PUT "$CKPTFS_TEST_ENDPOINT/$CKPTFS_TEST_BUCKET" ;;
+	fake-gcs-server)
 		curl -s -o /dev/null -H 'Content-Type: application/json' \
 			-d "{\"name\": \"$CKPTFS_TEST_BUCKET\"}" "$CKPTFS_TEST_ENDPOINT/storage/v1/b?project=p"
+		;;
+	esac
 }
 
 # storesim picks its port and says so in its first line.

@@ -81,6 +81,8 @@ START_TEST(a_listing_has_what_is_there_in_order)
                 for (unsigned max = 0; max <= 3; max += 3) {
                         if (max && server_is("fake-gcs-server"))
                                 continue; /* names each prefix on every page */
+                        if ((max || lists[i].start_after) && server_is("localstack-s3"))
+                                continue; /* compares encoded keys with such as are not */
                         struct seen seen;
                         struct store_list list = {.prefix = lists[i].prefix,
                                                   .delim = lists[i].delim,

@@ -249,6 +249,11 @@ START_TEST(an_upload_is_found_its_parts_listed_and_aborted)
         struct store_body body = store_body_mem(all, PART), last = store_body_mem(all, LAST);
         struct listed l = {.e = EVENT, .key = "left/over +\xc3\xbc"};
 
+        if (server_is("localstack-s3")) {
+                server_lacks(
+                        "it says that keys of unfinished uploads are encoded, and they are not");
+                l.key = "left/over";
+        }
         ck_assert_int_eq(store_upload_create_wait(s, l.key, NULL, &up), 0);
         ck_assert_int_eq(store_upload_part_wait(up, 2, &body), 0);
         ck_assert_int_eq(store_upload_part_wait(up, 5, &last), 0);

@@ -19,8 +19,9 @@ struct store *server_store(void)
         char url[256], why[512];
 
         clock_gettime(CLOCK_REALTIME, &now);
-        snprintf(url, sizeof url, "%s://%s/pre fix+%%/\xc3\xbc%d-%ld-%u",
-                 getenv("CKPTFS_TEST_SCHEME"), getenv("CKPTFS_TEST_BUCKET"), (int)getpid(),
+        snprintf(url, sizeof url, "%s://%s/%s%d-%ld-%u", getenv("CKPTFS_TEST_SCHEME"),
+                 getenv("CKPTFS_TEST_BUCKET"),
+                 server_is("localstack-s3") ? "plain" : "pre fix+%/\xc3\xbc", (int)getpid(),
                  now.tv_nsec, turn++);
         struct store_config cfg = {
                 .url = url, .endpoint = getenv("CKPTFS_TEST_ENDPOINT"), .deadline_ms = 20000};
@@ -116,6 +117,10 @@ START_TEST(a_wrong_access_key_is_told)
         char why[512];
         int err = check_with(getenv("CKPTFS_TEST_BUCKET"), "nobody-knows-this",
                              getenv("AWS_SECRET_ACCESS_KEY"), "us-east-1", why, sizeof why);
+        if (server_is("localstack-s3")) {
+                server_lacks("signatures are not checked");
+                return;
+        }
         ck_assert_int_eq(err, -EACCES);
         ck_assert_msg(strstr(why, "AWS_ACCESS_KEY_ID") != NULL, "%s", why);
 }
@@ -126,6 +131,10 @@ START_TEST(a_wrong_secret_is_told)
         char why[512];
         int err = check_with(getenv("CKPTFS_TEST_BUCKET"), getenv("AWS_ACCESS_KEY_ID"),
                              "not the secret", "us-east-1", why, sizeof why);
+        if (server_is("localstack-s3")) {
+                server_lacks("signatures are not checked");
+                return;
+        }
         ck_assert_int_eq(err, -EACCES);
         ck_assert_msg(strstr(why, "AWS_SECRET_ACCESS_KEY") != NULL, "%s", why);
 }
