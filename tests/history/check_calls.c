@@ -511,6 +511,29 @@ static bool may_stay_below(const struct judge *j, const struct call *c, const ch
         return is_young(j, c, name) && is_name_changed(j, c, to, c->t[0], over(j, c));
 }
 
+/* Whether another host put something where the directory was to be, which ends the rename: what
+ * has its new name by then goes back. */
+static bool goes_back(const struct judge *j, const struct call *c)
+{
+        struct around around = calls_around(j, c->t[0], over(j, c));
+
+        if (c->fate != FATE_TOLD || !c->err)
+                return false;
+        for (const struct call *k; (k = next_around(j, &around));) {
+                bool there = is_below(k->name, c->to) || is_below(k->to, c->to) ||
+                             !strcmp(k->name, c->to) || !strcmp(k->to, c->to);
+                if (k->host != c->host && is_change(k) && there)
+                        return true;
+        }
+        return false;
+}
+
+static void back_steps(struct judge *j, struct op *op)
+{
+        step_maybe(j, op, j->h->setting.moves_whole ? ACT_MOVE : ACT_COPY);
+        step_last(j, op, j->h->setting.moves_whole ? ACT_BACK : ACT_UNCOPY);
+}
+
 /* Each file below by itself: others see it under its old name, under both, or
  * under the new one. */
 static void judge_move_dir(struct judge *j, const struct call *c)
@@ -523,7 +546,8 @@ static void judge_move_dir(struct judge *j, const struct call *c)
         if (told && c->err && c->err != ENOTEMPTY && c->err != ENOENT && c->err != EEXIST &&
             !(j->h->setting.faulty && c->err == EIO))
                 wrong_errno(j, c);
-        if (!has_effect(j, c))
+        bool back = !has_effect(j, c);
+        if (back && !goes_back(j, c))
                 return;
         for (unsigned i = 0; i < n; i++) {
                 char to[2 * NAME_MOST];
@@ -533,8 +557,11 @@ static void judge_move_dir(struct judge *j, const struct call *c)
                 struct op *op = op_new(j, c, j->paths[i].name, to);
                 op->if_there = true;
                 op->maybe = is_maybe(j, c);
-                move_steps(j, op);
-                if (may_stay_below(j, c, j->paths[i].name, to))
+                if (back)
+                        back_steps(j, op);
+                else
+                        move_steps(j, op);
+                if (!back && may_stay_below(j, c, j->paths[i].name, to))
                         op->steps[op->nsteps - 1].optional = true;
         }
 }

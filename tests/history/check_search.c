@@ -207,6 +207,12 @@ static bool act(struct run *r, const struct op *op, enum act what, struct world 
                 if (*kept != NONE && *q == *kept)
                         *q = NONE;
                 return true;
+        case ACT_BACK:
+                if (*kept == NONE || *q != *kept || *p != NONE)
+                        return true;
+                *p = *kept;
+                *q = NONE;
+                return true;
         case ACT_SEE:
                 return *p == op->value;
         }

@@ -40,6 +40,7 @@ enum act {
         ACT_DROP,    /* p goes, if it is as remembered */
         ACT_MOVE,    /* COPY and DROP at one moment */
         ACT_UNCOPY,  /* q goes, if it is as remembered */
+        ACT_BACK,    /* the same, and p, which is not there, becomes that */
         ACT_SEE      /* p is the value */
 };
 

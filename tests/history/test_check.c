@@ -218,6 +218,23 @@ START_TEST(a_rename_deletes_only_what_it_copied)
 }
 END_TEST
 
+START_TEST(files_below_a_directory_go_back_when_another_host_puts_one_where_it_was_to_be)
+{
+        const char *const put = "10 11 20 30 0 put t0x/g0 - 1 0 told -";
+        const char *const other = "45 46 46 47 1 put t0y/g1 - 2 0 told -";
+        const char *const move = "40 60 40 60 0 move-dir t0x t0y 0 39 told -";
+
+        KEPT(whole, put, other, move, "48 49 48 49 1 read t0x/g0 - 0 2 told -",
+             "70 71 71 75 2 read t0x/g0 - 0 0 told 1");
+        KEPT(strict, put, other, move, "48 49 48 49 1 read t0y/g0 - 0 0 told 1",
+             "70 71 71 75 2 read t0y/g0 - 0 2 told -");
+        BROKEN(whole, put, move, "48 49 48 49 1 read t0x/g0 - 0 2 told -");
+        BROKEN(strict, put, other, move, "48 49 48 49 1 read t0x/g0 - 0 2 told -");
+        BROKEN(whole, put, other, move, "70 71 71 75 2 read t0x/g0 - 0 2 told -");
+        BROKEN(whole, put, other, move, "70 71 71 75 2 read t0y/g0 - 0 0 told 1");
+}
+END_TEST
+
 START_TEST(two_files_that_are_renamed_onto_each_other_are_swapped_or_one_is_left)
 {
         const char *const there = "40 60 40 60 0 move d0/f0 d0/f1 0 0 told -";
@@ -440,6 +457,8 @@ int main(void)
         tcase_add_test(t, a_rename_leads_to_the_file_by_one_name_or_both);
         tcase_add_test(t, a_rename_in_one_step_never_shows_both_names);
         tcase_add_test(t, a_rename_deletes_only_what_it_copied);
+        tcase_add_test(
+                t, files_below_a_directory_go_back_when_another_host_puts_one_where_it_was_to_be);
         tcase_add_test(t, two_files_that_are_renamed_onto_each_other_are_swapped_or_one_is_left);
         tcase_add_test(t, noreplace_replaces_nothing);
         tcase_add_test(t, files_follow_the_rename_of_their_directory);
