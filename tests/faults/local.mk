@@ -2,6 +2,7 @@
 # Mounts whose store goes wrong as the JSON files say (storesim --faults, see storesim(1)).
 fault_tests = \
 	%D%/certificate.sh \
+	%D%/chmod_removed.sh \
 	%D%/clock.sh \
 	%D%/deadline.sh \
 	%D%/failing_calls.sh \
@@ -36,6 +37,7 @@ all_tests += $(fault_tests)
 # The same on Google Cloud Storage, but for what the store has no part in (spill_full.sh) and what it says in other words
 # (write_refused.sh; gs_refused.sh has Google's).
 fault_gs_tests = \
+	%D%/gs/chmod_removed.sh \
 	%D%/gs/clock.sh \
 	%D%/gs/deadline.sh \
 	%D%/gs/failing_calls.sh \

@@ -62,6 +62,13 @@ static long long do_reopen(char **a)
         return do_open((char *[]){a[0], path});
 }
 
+static long long do_rechmod(char **a)
+{
+        char path[64];
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        return result(chmod(path, (mode_t)number(a[0])));
+}
+
 static long long put(long long n, long long off)
 {
         CLEANUP(freep) char *p = malloc((size_t)n + 1);
@@ -505,6 +512,7 @@ static long long do_mapholes(char **a)
 static const struct fdo_verb verbs[] = {
         {"open", 2, do_open},
         {"reopen", 1, do_reopen},
+        {"rechmod", 1, do_rechmod},
         {"write", 1, do_write},
         {"pwrite", 2, do_pwrite},
         {"pread", 2, do_pread},

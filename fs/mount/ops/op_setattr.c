@@ -64,12 +64,13 @@ static void edit_go(struct op_edit *e)
                 edit_end(e, -ESTALE);
                 return;
         }
-        if (!n->attr_known && n->published) {
+        bool nowhere = n->unlinked && !n->orphan_key; /* nothing is left that could be asked */
+        if (!n->attr_known && n->published && !nowhere) {
                 tree_unlock(e->m->tree);
                 if (e->tries++ < TRIES)
                         edit_ask(e);
                 else
-                        edit_end(e, -EIO);
+                        edit_end(e, -ESTALE);
                 return;
         }
         struct attr changed = attr_copy(&n->attr);
