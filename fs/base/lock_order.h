@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lock_order.h: the order in which locks are taken: a thread that holds one takes none that stands
- * above it, nor a second one of the same kind. Builds with sanitizers assert it (mutex.h). */
+ * above it, nor a second one of the same kind. Builds with sanitizers assert it (mutex.h).
+ *
+ * A callback runs without any: whoever calls one asserts it (mutex_check_none()). These are called
+ * with a lock, and take none but such as come after it: the function that sees each entry of a
+ * listing, the questions to a node's file and to a cached version, the tree's drop(), which hands
+ * the key of a node that goes on to a request, and the pool's pressure(), which wakes a thread. */
 #ifndef CKPTFS_BASE_LOCK_ORDER_H
 #define CKPTFS_BASE_LOCK_ORDER_H
 

@@ -48,6 +48,12 @@ void mutex_check_held(const struct mutex *m)
                         return;
         fail("not held where it must be", m, NULL);
 }
+
+void mutex_check_none(void)
+{
+        if (nheld)
+                fail("held while a callback runs", held[0], NULL);
+}
 #endif
 
 #include "base/banned.h"

@@ -204,6 +204,7 @@ static void give_and_unlock(struct pool *p) RELEASE(&p->mtx)
                 give_share_locked(p, s);
                 p->locked.giving = true;
                 mutex_unlock(&p->mtx);
+                mutex_check_none();
                 s->waiter.ready(&s->waiter);
                 mutex_lock(&p->mtx);
                 p->locked.giving = false;

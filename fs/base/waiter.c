@@ -2,6 +2,7 @@
 /* waiter.c: see waiter.h. */
 #include "base/waiter.h"
 
+#include "base/mutex.h"
 #include "base/banned.h"
 
 /* Those that this thread tells, one after the other; NULL: it tells none. */
@@ -18,6 +19,7 @@ void waiters_run(struct waiters *list, int err)
                 return;
         }
         telling = list;
+        mutex_check_none();
         while ((w = waiters_take(list)))
                 w->ready(w);
         telling = NULL;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mutex.h"
 #include "base/banned.h"
 
 struct comparison {
@@ -28,6 +29,7 @@ static void comparison_free(struct comparison *c)
 /* One that is gone, or of another version by now, is not what was listed. */
 static void comparison_end(struct comparison *c, int err, bool same)
 {
+        mutex_check_none();
         c->job.done(c->job.arg, err == -ENOENT || err == -ESTALE ? 0 : err, !err && same);
         comparison_free(c);
 }

@@ -80,6 +80,7 @@ static void move_free(struct move *v)
 
 static void move_end(struct move *v, int err)
 {
+        mutex_check_none();
         v->job.done(v->job.arg, err);
         move_free(v);
 }

@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/mutex.h"
 #include "move/compare.h"
 
 #include "base/banned.h"
@@ -85,6 +86,7 @@ static void purging_free(struct purging *p)
 
 static void purging_end(struct purging *p, int err)
 {
+        mutex_check_none();
         p->job.done(p->job.arg, p->err ? p->err : err);
         purging_free(p);
 }

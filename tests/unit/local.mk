@@ -2,6 +2,7 @@
 # A unit is one program named after the source it tests; it links the rooms it needs.
 unit_tests = \
 	%D%/test_log \
+	%D%/test_mutex \
 	%D%/test_buf \
 	%D%/test_content_type \
 	%D%/test_cred \
@@ -103,6 +104,9 @@ UNIT_STORE_LIBS = fs/store/libstore.la $(CHECK_LIBS)
 %C%_test_cred_parts_LDADD = $(UNIT_STORE_LIBS)
 %C%_test_digest_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_digest_LDADD = $(UNIT_BASE_LIBS)
+%C%_test_mutex_SOURCES = %D%/test_mutex.c fs/base/mutex.c
+%C%_test_mutex_CFLAGS = $(AM_UNIT_CFLAGS) -DLOCK_CHECKS
+%C%_test_mutex_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_digits_CFLAGS = $(AM_UNIT_CFLAGS)
 %C%_test_digits_LDADD = $(UNIT_BASE_LIBS)
 %C%_test_digest_fips_CFLAGS = $(AM_UNIT_CFLAGS)

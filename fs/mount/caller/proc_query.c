@@ -102,6 +102,7 @@ static bool see_locked(struct proc_queries *k, struct proc_query *l, struct proc
         unsigned turn = ++k->locked.turn;
         l->users++;
         mutex_unlock(&k->mtx);
+        mutex_check_none();
         l->see(l, view);
         mutex_lock(&k->mtx);
         bool mine = k->locked.turn == turn;

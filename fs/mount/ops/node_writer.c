@@ -10,6 +10,7 @@
 #include "base/container_of.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/mutex.h"
 #include "mount/rename/attr_sync.h"
 #include "mount/caller/fd_owners.h"
 #include "mount/ops/op.h"
@@ -133,6 +134,7 @@ void op_resize(struct op_resize *r)
                 if (err == -EAGAIN && wfile_defer(r->file, &r->deferred))
                         return;
         } while (err == -EAGAIN);
+        mutex_check_none();
         r->done(r, err);
 }
 

@@ -215,6 +215,7 @@ static void head_done(void *arg, int err, const struct store_object *obj)
                 tree_unlock(a->m->tree);
         }
         attr_release(&attr);
+        mutex_check_none();
         if (a->again)
                 op_ask_version(a);
         else
@@ -227,6 +228,7 @@ void op_ask(struct op_ask *a)
         a->begun = tree_now_ns();
         CLEANUP(freep) char *key = attr_sync_key(a->m, a->n);
         int err = key ? store_head(a->m->store, key, head_done, a) : -ENOMEM;
+        mutex_check_none();
         if (err)
                 a->done(a, err);
 }

@@ -379,7 +379,7 @@ void reader_start_locked(struct reader *r, struct read_op *op) REQUIRES(&r->mtx)
 void reader_read(struct reader *r, struct read_op *op)
 {
         if (op->off >= r->obj.size) {
-                op->done(op, 0, NULL, 0);
+                read_op_end(op, 0, NULL, 0);
                 return;
         }
         if (op->len > r->obj.size - op->off)
@@ -393,7 +393,7 @@ void reader_read(struct reader *r, struct read_op *op)
         }
         reader_unlock(r);
         if (err)
-                op->done(op, err, NULL, 0);
+                read_op_end(op, err, NULL, 0);
         reader_unref(r);
 }
 

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "base/mutex.h"
 #include "base/pool.h"
 #include "store.h"
 
@@ -45,6 +46,12 @@ struct read_op {
         struct reader *reader;
         struct waiter starved;
 };
+
+static inline void read_op_end(struct read_op *op, int err, const struct iovec *iov, int niov)
+{
+        mutex_check_none();
+        op->done(op, err, iov, niov);
+}
 
 /* A reader of the version `obj` of `key`, with one reference. `env` must outlive it. NULL: no
  * memory. */

@@ -237,7 +237,7 @@ void reader_reply_locked(struct reader *r) REQUIRES(&r->mtx)
 
         while ((op = take_ready_locked(r, &rep))) {
                 mutex_unlock(&r->mtx);
-                op->done(op, rep.err, rep.iov, rep.niov);
+                read_op_end(op, rep.err, rep.iov, rep.niov);
                 free(rep.copy);
                 mutex_lock(&r->mtx);
                 unpin_locked(r, &rep);
@@ -257,7 +257,7 @@ void reader_fail_locked(struct reader *r, uint64_t off, uint64_t len, int err) R
                 }
                 *pp = op->next;
                 mutex_unlock(&r->mtx);
-                op->done(op, none.err, NULL, 0);
+                read_op_end(op, none.err, NULL, 0);
                 mutex_lock(&r->mtx);
                 pp = &r->locked.pending;
         }

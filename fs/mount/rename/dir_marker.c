@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/mutex.h"
 
 #include "base/banned.h"
 
@@ -27,6 +28,7 @@ static void ensured(void *arg, int err, const struct store_object *obj)
                 e->dir->marker = true;
         tree_unref_locked(e->m->tree, e->dir, 1);
         tree_unlock(e->m->tree);
+        mutex_check_none();
         e->done(e->arg);
 }
 

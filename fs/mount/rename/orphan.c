@@ -56,6 +56,7 @@ static void copy_deleted(void *arg, int err, const struct store_object *obj)
 static void prepared(struct leaving *l)
 {
         l->state = LEAVE_PREPARED;
+        mutex_check_none();
         l->ready(l->arg);
 }
 

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/container_of.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/record/rename_journal.h"
 #include "mount/rename/dir_marker.h"
 #include "move/move.h"
@@ -624,6 +625,7 @@ static void rename_end(struct rename *r, int err)
         leave_undo(&r->leaving);
         readers_go_on(r);
         name_lock_drop(&r->lock);
+        mutex_check_none();
         r->done(r, err);
 }
 

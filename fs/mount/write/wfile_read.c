@@ -45,7 +45,7 @@ static void mixed_free(struct mixed *x)
 static void mixed_end(struct mixed *x, int err)
 {
         struct iovec iov = {x->bytes, x->len};
-        x->op->done(x->op, err, err ? NULL : &iov, err ? 0 : 1);
+        read_op_end(x->op, err, err ? NULL : &iov, err ? 0 : 1);
         mixed_free(x);
 }
 
@@ -93,7 +93,7 @@ static void base_read(struct read_op *op, int err, const struct iovec *iov, int 
         if (err == -ESTALE && is_read_again(x))
                 return;
         if (!x->bytes) {
-                x->op->done(x->op, err, iov, niov);
+                read_op_end(x->op, err, iov, niov);
                 mixed_free(x);
                 return;
         }
@@ -221,7 +221,7 @@ void wfile_read(struct wfile *f, struct read_op *op)
         if (!err && x->later)
                 err = part_body_fetch(x->later, x->bytes);
         if (err || op->off >= size) {
-                op->done(op, err, NULL, 0);
+                read_op_end(op, err, NULL, 0);
                 mixed_free(x);
         } else if (!x->reader) {
                 mixed_end(x, 0);

@@ -52,6 +52,7 @@ static void copy_free(struct copy_parts *c)
 
 static void copy_end(struct copy_parts *c, int err, const struct store_object *obj)
 {
+        mutex_check_none();
         c->done(c->arg, err, err ? NULL : obj);
         copy_free(c);
 }
@@ -230,6 +231,7 @@ static void copied_rename_free(struct copied_rename *r)
 
 static void copied_rename_end(struct copied_rename *r, int err)
 {
+        mutex_check_none();
         r->done(r->arg, err, err ? NULL : &r->made);
         copied_rename_free(r);
 }

@@ -233,6 +233,7 @@ static void end(struct op *op, int err)
         } else if (err) {
                 mention(op, err);
         }
+        mutex_check_none();
         op->finish(op, err);
         op_free(op);
 }

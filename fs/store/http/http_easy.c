@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "base/mutex.h"
 #include "base/text/digits.h"
 #include "base/banned.h"
 
@@ -65,6 +66,7 @@ static size_t on_write(char *p, size_t size, size_t n, void *arg)
 {
         struct http_slot *slot = arg;
         n *= size;
+        mutex_check_none();
         int err = slot->rq->data ? slot->rq->data(slot->rq, p, n) : 0;
         if (err) {
                 slot->cb_err = err;

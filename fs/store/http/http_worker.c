@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/banned.h"
 
 enum {
@@ -98,6 +99,7 @@ static void add(uint64_t *counter, uint64_t n)
 static void finish(struct http_worker *w, struct http_req *rq, int err)
 {
         struct http *h = w->h;
+        mutex_check_none();
         rq->done(rq, err);
         if (!__atomic_sub_fetch(&h->outstanding, 1, __ATOMIC_SEQ_CST) &&
             __atomic_load_n(&h->stopping, __ATOMIC_SEQ_CST))
