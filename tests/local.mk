@@ -102,8 +102,8 @@ GCC_MEASURED = tests/bench/ceiling.sh|tests/bench/hold.sh|tests/bench/selfcheck.
 # How hosts and hours meet: the more calls the better.
 GCC_LONG = tests/history/[hm]*|tests/posix/hosts.sh|tests/soak/*
 GCC_ALONE = $(GCC_PAGES)|$(GCC_OTHERS)|$(GCC_SECOND)|$(GCC_MEASURED)|$(GCC_LONG)
-# Memory-heavy, so ASan has them, but a check of theirs measures.
-GCC_TOO = tests/mount/listing_large.sh|tests/mount/many_open.sh|tests/mount/memory.sh|tests/mount/memory_commits.sh|tests/mount/parts.sh
+# Memory-heavy, so ASan has them, but a check of theirs measures, or wants memory that is used again at once.
+GCC_TOO = tests/mount/file_handle.sh|tests/mount/listing_large.sh|tests/mount/many_open.sh|tests/mount/memory.sh|tests/mount/memory_commits.sh|tests/mount/parts.sh
 # ThreadSanitizer, besides: what has threads of ours. Those of the simulator are seen by tests/store and by its own tests;
 # beside a mount it and the tests' programs may be of a build that is faster (CKPTFS_TOOLS).
 TSAN_TESTS = tests/unit/test_metrics*|tests/unit/test_log*|tests/unit/test_train*|tests/store/*|tests/mount/*.sh|tests/faults/*.sh|tests/bench/sim_parallel*|tests/bench/sim_*uploads*

@@ -31,6 +31,7 @@ mount_tests = \
 	%D%/express_local.sh \
 	%D%/express_names.sh \
 	%D%/express_uploads.sh \
+	%D%/file_handle.sh \
 	%D%/gs_append.sh \
 	%D%/gs_attrs.sh \
 	%D%/gs_class.sh \

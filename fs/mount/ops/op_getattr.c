@@ -29,6 +29,7 @@ void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e
 {
         memset(e, 0, sizeof *e);
         e->ino = op_ino(m, n);
+        e->generation = n->born; /* a handle of a file that is gone opens no other */
         e->attr_timeout = e->entry_timeout = mount_ttl_locked(m, n);
         mount_stat_locked(m, n, &e->attr);
 }

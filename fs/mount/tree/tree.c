@@ -31,7 +31,8 @@ struct tree {
         struct node **buckets GUARDED_BY(tree_mutex);         /* a power of two of them, */
         struct node **inodes GUARDED_BY(tree_mutex);          /* and as many of these */
         struct tombstones *tombstones GUARDED_BY(tree_mutex); /* of names, by their hash */
-        uint64_t moves GUARDED_BY(tree_mutex);             /* counts nodes that got another name */
+        uint64_t moves GUARDED_BY(tree_mutex);             /* counts nodes that got another name, */
+        uint64_t made GUARDED_BY(tree_mutex);              /* and those that were made */
         struct node *open GUARDED_BY(tree_mutex);          /* see tree_note_open_locked() */
         struct recent_nodes recent GUARDED_BY(tree_mutex); /* with a reference each */
         /* not hashed, still referred to; linked by hash_next */
@@ -517,6 +518,7 @@ static struct node *make_locked(struct tree *t, struct node *dir, const char *na
                 node_free(n);
                 return NULL;
         }
+        n->born = ++t->made;
         if (++t->nnodes > t->nbuckets)
                 grow_locked(t);
         put_in(bucket_locked(t, n->hash), n);

@@ -67,6 +67,7 @@ struct node {
         char *name;
         uint64_t hash;  /* of directory and name: where it is found */
         uint64_t ino;   /* the same for all of its life, whatever its name becomes */
+        uint64_t born;  /* counts nodes: tells it from one that had its address before */
         uint64_t refs;  /* kernel lookups + children + pins */
         uint64_t moved; /* the last move of names that changed this one's; 0: none */
         bool hashed;    /* may be found by name */
