@@ -3,7 +3,7 @@
 # rename_dir.sh: a rename of a directory that fails or is cut off loses nothing, and can be finished.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-if on_gs; then plan 28; else plan 33; fi
+if on_gs; then plan 33; else plan 38; fi
 start_store
 mount_ckptfs attr_ttl=0
 objects fill d/f 100
@@ -58,6 +58,32 @@ check "all files are where they were after a refused copy" all_in d
 expect_eq "" "$(store_ls e)$(store_ls .ckptfs)" "a refused copy leaves no other object"
 expect_eq "d" "$(ls "$mnt")" "the mount shows all where it was after a refused copy"
 expect_log 'store: (copy|rename) .* 403 AccessDenied'
+
+# An empty directory has the new name, and has given way to the marker of the other when that fails.
+mkdir "$mnt/full" "$mnt/empty"
+objects fill full/f 50
+chmod 751 "$mnt/empty"
+touch -d @1000000 "$mnt/empty"
+set_faults rename_some_denied
+expect_eq "EACCES" "$(fdo rename "$mnt/full" "$mnt/empty")" "a rename over an empty directory whose copy is refused says so"
+set_faults
+# promise: rename.dir-fails
+expect_eq "empty/ 751 1000000" "$(store_ls empty) $(stat -c '%a %Y' "$mnt/empty")" \
+	"an empty directory that a failed rename should replace is there with its attributes"
+# It cannot be made again: on S3 its marker was put once, by the rename.
+on_gs && nth=1 || nth=2
+cat >"$tmp/unmade.json" <<-END
+	[{"op": "MoveObject", "skip": 40, "times": 1, "do": "status", "status": 403, "code": "AccessDenied"},
+	{"op": "PutObject", "key": "empty/", "nth": $nth, "do": "status", "status": 403, "code": "AccessDenied"}]
+END
+set_faults "$tmp/unmade.json"
+expect_eq "EACCES" "$(fdo rename "$mnt/full" "$mnt/empty")" "a rename over an empty directory that cannot be made again says why it failed"
+set_faults
+expect_eq "51" "$(store_ls full/ | wc -l)" "all files are where they were though the empty directory cannot be made again"
+expect_eq "d full" "$(ls "$mnt" | xargs)" "the mount does not show an empty directory that cannot be made again"
+expect_log 'empty/: the empty directory gave way .* Permission denied: make the directory again'
+rm -r "$mnt/full"
+expect_log 'store: put .* 403 AccessDenied'
 
 if on_gs; then
 	set_faults rename_rest_denied

@@ -4,7 +4,7 @@
 CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 19
+plan 21
 start_store --hns
 mount_ckptfs attr_ttl=0
 
@@ -34,7 +34,16 @@ mkdir "$mnt/empty"
 expect_eq "ok one" "$(fdo rename "$mnt/new" "$mnt/empty") $(cat "$mnt/empty/a")" \
 	"a directory is renamed over an empty one"
 expect_eq "ENOTEMPTY" "$(mkdir "$mnt/x" && fdo rename "$mnt/x" "$mnt/empty")" "a directory is not renamed over one with files"
-rm -r "$mnt/x" "$mnt/empty"
+rm -r "$mnt/x"
+mkdir "$mnt/gives_way"
+printf '[{"op": "folders.rename", "do": "status", "status": 403}]\n' >"$tmp/refused.json"
+set_faults "$tmp/refused.json"
+expect_eq "EACCES" "$(fdo rename "$mnt/empty" "$mnt/gives_way")" "a rename over an empty directory that the store refuses says so"
+set_faults
+# promise: rename.dir-fails
+expect_eq "empty gives_way" "$(ls "$mnt" | xargs)" "an empty directory that a refused rename should replace is there again"
+expect_log 'store: .* 403'
+rm -r "$mnt/empty" "$mnt/gives_way"
 
 # promise: gs.folder-names
 # "Folder name: [...] 512 bytes", "Base name: [...] 512 bytes" (Object name requirements), 50 slashes (About folders).

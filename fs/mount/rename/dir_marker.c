@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -61,4 +62,51 @@ void dir_marker_ensure(struct mount *m, struct node *dir, void (*done)(void *arg
         int err = store_put(m->store, key, &empty, NULL, &absent, ensured, e);
         if (err)
                 ensured(e, err, NULL);
+}
+
+struct restoring {
+        char *key;
+        void (*done)(void *arg);
+        void *arg;
+};
+
+static void restoring_end(struct restoring *r, const char *key, int err)
+{
+        if (err && err != -EEXIST)
+                log_warn_of(LOG_ABOUT(.operation = "rename", .file = key,
+                                      .remedy = "make the directory again"),
+                            "%s: the empty directory gave way to one that should get its name, "
+                            "which failed, and cannot be made again: %s",
+                            key, strerror(-err));
+        if (r)
+                free(r->key);
+        free(r);
+}
+
+static void restored(void *arg, int err, const struct store_object *obj)
+{
+        struct restoring *r = arg, copy = *r;
+        (void)obj;
+
+        restoring_end(r, r->key, err);
+        copy.done(copy.arg);
+}
+
+void dir_marker_restore(struct mount *m, const char *key, const struct store_meta *meta,
+                        void (*done)(void *arg), void *arg)
+{
+        const struct store_cond absent = {.if_absent = store_caps(m->store) & STORE_CAP_IF_ABSENT};
+        const struct store_body empty = store_body_mem(NULL, 0);
+        struct restoring *r = calloc(1, sizeof *r);
+        int err = -ENOMEM;
+
+        if (r && (r->key = strdup(key))) {
+                r->done = done;
+                r->arg = arg;
+                err = store_put(m->store, key, &empty, meta, &absent, restored, r);
+        }
+        if (!err)
+                return;
+        restoring_end(r, key, err);
+        done(arg);
 }

@@ -11,4 +11,10 @@
  * returns; that a marker is refused is no reason not to go on. */
 void dir_marker_ensure(struct mount *m, struct node *dir, void (*done)(void *arg), void *arg);
 
+/* Makes the marker again that had this key and these metadata, unless there is one: what should
+ * have taken its place has failed. `meta` lasts until done(), which runs once, maybe before this
+ * returns; the log says an error. */
+void dir_marker_restore(struct mount *m, const char *key, const struct store_meta *meta,
+                        void (*done)(void *arg), void *arg);
+
 #endif

@@ -48,13 +48,16 @@ static void take_new_name(struct rename *r);
 struct dir_rename;
 static void rename_dir(struct rename *r);
 static void target_listed(void *arg, int err, const struct store_page *page);
-static int rename_folder(struct dir_rename *d, bool has_target);
+static void target_known(void *arg, int err, const struct store_object *obj);
+static int rename_below(struct dir_rename *d);
+static int rename_folder(struct dir_rename *d);
 static void target_deleted(void *arg, int err, const struct store_object *obj);
 static void folder_renamed(void *arg, int err, const struct store_object *obj);
 static int rename_objects(struct dir_rename *d);
 static void note_copy(void *arg, const char *name, const char *was, const char *etag);
 static void take_new_names(void *arg);
 static void rename_dir_end(void *arg, int err);
+static void target_restored(void *arg);
 /* Of open files. */
 static void readers_wait_locked(struct rename *r) REQUIRES(tree_mutex);
 static void readers_go_on(struct rename *r);
@@ -382,6 +385,9 @@ struct dir_rename {
         struct rename *r;
         char *from, *to; /* keys with their '/' */
         struct copied_file *copies;
+        struct store_meta *target; /* of an empty directory that has the new name; or NULL */
+        bool moved;                /* the tree has the new names */
+        int err;                   /* why that is made again */
 };
 
 /* A node whose object has been copied: what it has to know when the names change. */
@@ -424,19 +430,42 @@ static void target_listed(void *arg, int err, const struct store_page *page)
                 if (strcmp(page->v[i].key, d->to))
                         err = -ENOTEMPTY;
         if (!err)
-                err = store_caps(r->m->store) & STORE_CAP_FOLDERS ? rename_folder(d, page->n != 0)
-                                                                  : rename_objects(d);
+                err = page->n ? store_head(r->m->store, d->to, target_known, d) : rename_below(d);
         if (err)
                 rename_dir_end(d, err);
 }
 
+/* The empty directory gives way to the one that is renamed, and is made again should that fail.
+ * What only copies hand on is not known here, and is not made again. */
+static void target_known(void *arg, int err, const struct store_object *obj)
+{
+        struct dir_rename *d = arg;
+
+        if (!err && !(d->target = malloc(sizeof *d->target)))
+                err = -ENOMEM;
+        if (!err) {
+                *d->target = obj->meta;
+                d->target->missing = false;
+        }
+        if (!err || err == -ENOENT)
+                err = rename_below(d);
+        if (err)
+                rename_dir_end(d, err);
+}
+
+static int rename_below(struct dir_rename *d)
+{
+        return store_caps(d->r->m->store) & STORE_CAP_FOLDERS ? rename_folder(d)
+                                                              : rename_objects(d);
+}
+
 /* Where the store has folders: in one step, if there is nothing by the new name. An empty directory
  * goes first. */
-static int rename_folder(struct dir_rename *d, bool has_target)
+static int rename_folder(struct dir_rename *d)
 {
         struct store *s = d->r->m->store;
-        return has_target ? store_delete(s, d->to, target_deleted, d)
-                          : store_folder_rename(s, d->from, d->to, folder_renamed, d);
+        return d->target ? store_delete(s, d->to, target_deleted, d)
+                         : store_folder_rename(s, d->from, d->to, folder_renamed, d);
 }
 
 static void target_deleted(void *arg, int err, const struct store_object *obj)
@@ -527,6 +556,7 @@ static void take_new_names(void *arg)
         tree_move_locked(r->m->tree, r->n, r->to_dir, r->to);
         writers_follow_locked(r, NULL);
         tree_unlock(r->m->tree);
+        d->moved = true;
         name_lock_resume(&r->lock);
 }
 
@@ -535,6 +565,11 @@ static void rename_dir_end(void *arg, int err)
         struct dir_rename *d = arg;
         struct rename *r = d->r;
 
+        if (err && d->target && !d->moved) {
+                d->err = err;
+                dir_marker_restore(r->m, d->to, d->target, target_restored, d);
+                return;
+        }
         while (d->copies) {
                 struct copied_file *f = d->copies;
                 d->copies = f->next;
@@ -546,8 +581,17 @@ static void rename_dir_end(void *arg, int err)
         }
         free(d->from);
         free(d->to);
+        free(d->target);
         free(d);
         rename_end(r, err);
+}
+
+static void target_restored(void *arg)
+{
+        struct dir_rename *d = arg;
+
+        free(TAKE_PTR(d->target));
+        rename_dir_end(d, d->err);
 }
 
 /* --- the open files --- */
