@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/sim.sh"
 curl --help all | grep -q aws-sigv4 || skip_all "curl cannot sign"
 command -v openssl >/dev/null || skip_all "openssl is not installed"
-plan 71
+plan 72
 
 any='x-amz-content-sha256: UNSIGNED-PAYLOAD'
 printf 'hello world' >"$tmp/small"
@@ -197,12 +197,18 @@ expect_eq 404 "$(req GET '/bkt/nothing?tagging')" "tags of what is not there are
 
 # --- deletes of many that fail in part ---
 sim_stop
-echo '[{"op":"DeleteObjects.Key","key":"c2","do":"status","code":"AccessDenied"}]' >"$tmp/rules"
+cat >"$tmp/rules" <<-END
+	[{"op": "DeleteObjects.Key", "key": "c2", "do": "status", "code": "AccessDenied"},
+	{"key": "gone", "do": "delay", "stall": "1ms"}]
+END
 sim_start --data "$tmp/data" --faults "$tmp/rules"
 echo '<Delete><Object><Key>k</Key></Object><Object><Key>c2</Key></Object></Delete>' >"$tmp/many"
 expect_eq 200 "$(req POST '/bkt?delete' --data-binary "@$tmp/many" -H "$(digest_of "$tmp/many")")" "a delete of many is answered"
 expect_eq "AccessDenied" "$(element Code)" "a delete of many tells the error of one"
 expect_eq "404 200" "$(req HEAD /bkt/k) $(req HEAD /bkt/c2)" "an object that may not be deleted stays, and the other goes"
+echo '<Delete><Object><Key>gone</Key><ETag>"0"</ETag></Object></Delete>' >"$tmp/many"
+req POST '/bkt?delete' --data-binary "@$tmp/many" -H "$(digest_of "$tmp/many")" >/dev/null
+expect_eq "NoSuchKey" "$(element Code)" "a fault that refuses nothing gives a key no other error than it has"
 sim_stop
 
 # --- clock and room ---

@@ -407,21 +407,22 @@ static void delete_one(struct delete_many *d)
         const char *needs = d->x->google ? "storage.objects.delete" : "s3:DeleteObject";
         bool denied = permission_denied(d->s, needs) ||
                       (cond.if_match && permission_denied(d->s, "s3:GetObject"));
-        int err = f.what == FAULT_STATUS ? -EIO
-                  : denied               ? -EACCES
+        bool fails = f.what == FAULT_STATUS; /* no other fault is one of a key */
+        int err = fails    ? -EIO
+                  : denied ? -EACCES
                            : object_store_delete(d->s->objects, d->x->bucket, key, &cond);
         bool gone = err == -ENOENT || (of_google && err == -ESTALE);
         if (err && (!gone || (d->version && !of_google))) {
                 buf_adds(&d->out, "<Error>");
                 s3_element(&d->out, "Key", key);
                 s3_element(&d->out, "Code",
-                           f.code           ? f.code
+                           fails && f.code  ? f.code
                            : denied         ? "AccessDenied"
                            : err == -ESTALE ? "PreconditionFailed"
                            : err == -ENOENT ? "NoSuchKey"
                            : err == -EPERM  ? "RetentionPolicyNotMet"
                                             : "InternalError");
-                s3_element(&d->out, "Message", f.message ? f.message : strerror(-err));
+                s3_element(&d->out, "Message", fails && f.message ? f.message : strerror(-err));
                 buf_adds(&d->out, "</Error>");
         } else if (!d->quiet) {
                 buf_adds(&d->out, "<Deleted>");
