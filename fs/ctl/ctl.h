@@ -67,7 +67,9 @@ int ctl_complain(const char *why);
 /* Whether that was at least --older ago. */
 bool ctl_is_older(const struct ctl *c, int64_t time_ns);
 
-/* "3d4h", "5m10s": how long ago that was. */
+/* How long ago that was. */
+int64_t ctl_age_s(int64_t time_ns);
+/* The same as "3d4h", "5m10s". */
 const char *ctl_age(int64_t time_ns, char out[CTL_AGE_MAX]);
 /* The same of a span of time. */
 const char *ctl_span(int64_t seconds, char out[CTL_AGE_MAX]);
@@ -89,9 +91,9 @@ struct ctl_uploads {
 int ctl_uploads_get(struct store *s, struct ctl_uploads *out);
 void ctl_uploads_release(struct ctl_uploads *u);
 
-/* The whole of a small object: malloc'ed with a NUL behind it. 0 or a negative errno (-EFBIG more
- * than `max`). */
-int ctl_read(struct store *s, const char *key, size_t max, char **text, size_t *n);
+/* The whole of a small object: malloc'ed with a NUL behind it, and what it is of. 0 or a negative
+ * errno (-EFBIG more than `max`). */
+int ctl_read(struct store *s, const char *key, size_t max, char **text, struct store_object *obj);
 
 /* Names below a prefix, without it. */
 struct ctl_names {

@@ -113,17 +113,17 @@ static int recover_one(const struct ctl *c, const char *id)
         CLEANUP(change_release) struct change ch = {.c = c};
         CLEANUP(freep) char *text = NULL;
         char why[CTL_WHY_MAX];
-        size_t n;
+        struct store_object obj;
 
         if (asprintf(&ch.record_key, RECOVERY_PREFIX "%s", id) < 0 ||
             asprintf(&ch.bytes_key, ORPHAN_PREFIX "%s", id) < 0)
                 return ctl_fail(id, -ENOMEM);
-        int err = ctl_read(c->store, ch.record_key, RECOVERY_TEXT_MAX, &text, &n);
+        int err = ctl_read(c->store, ch.record_key, RECOVERY_TEXT_MAX, &text, &obj);
         if (err == -ENOENT)
                 return CTL_OK; /* done meanwhile */
         if (err)
                 return ctl_fail(ch.record_key, err);
-        if (recovery_record_parse(ch.record_key, text, n, &ch.rec, why, sizeof why))
+        if (recovery_record_parse(ch.record_key, text, (size_t)obj.size, &ch.rec, why, sizeof why))
                 return ctl_complain(why);
         return c->key && strcmp(c->key, ch.rec.key) ? CTL_OK : apply_choice(&ch);
 }

@@ -12,28 +12,77 @@
 
 #include "base/banned.h"
 
-static int finish(const struct ctl *c, const char *id)
+enum {
+        TRIES = 5,       /* for a record that its mount, or another ckptctl, changes meanwhile */
+        UNDO_S = 30 * 60 /* so long a mount is given to take back what it has begun */
+};
+
+static int print_rename(const struct rename_journal *i)
+{
+        CLEANUP(freep) char *from = ctl_printable(i->from), *to = ctl_printable(i->to);
+        CLEANUP(freep) char *host = ctl_printable(i->host ? i->host : "-");
+        char age[CTL_AGE_MAX];
+
+        if (!from || !to || !host)
+                return ctl_fail("renamed", -ENOMEM);
+        printf("renamed\t%s\t%s\t%s\t%s\n", ctl_age(i->time_ns, age), host, from, to);
+        return CTL_OK;
+}
+
+/* A mount that could not finish it takes it back, and deletes what is there by the new names. */
+static int complain_undone(const char *record, const struct rename_journal *i,
+                           const struct store_object *obj)
+{
+        char why[CTL_WHY_MAX], age[CTL_AGE_MAX];
+
+        snprintf(why, sizeof why,
+                 "rename %s to %s failed, and %s takes it back since %s: if %s is still there in "
+                 "half an hour, run this again",
+                 i->from, i->to, i->host ? i->host : "its host", ctl_age(obj->mtime_ns, age),
+                 record);
+        return ctl_complain(why);
+}
+
+/* 0 or a negative errno; -EAGAIN the record was changed or deleted meanwhile. */
+static int finish_once(const struct ctl *c, const char *id, const char *record, int *rc)
 {
         CLEANUP(rename_journal_release) struct rename_journal i = {.from = NULL};
-        CLEANUP(freep) char *record = NULL, *text = NULL, *from = NULL, *to = NULL, *host = NULL;
-        char why[CTL_WHY_MAX], age[CTL_AGE_MAX];
-        size_t n;
+        CLEANUP(freep) char *text = NULL;
+        struct store_object obj;
+        char why[CTL_WHY_MAX];
+        int err = ctl_read(c->store, record, RENAME_JOURNAL_TEXT_MAX, &text, &obj);
+
+        if (err)
+                return err == -ESTALE ? -EAGAIN : err;
+        if (rename_journal_parse(record, text, (size_t)obj.size, &i, why, sizeof why)) {
+                *rc = ctl_complain(why);
+                return 0;
+        }
+        if (i.undone && ctl_age_s(obj.mtime_ns) < UNDO_S) {
+                *rc = complain_undone(record, &i, &obj);
+                return 0;
+        }
+        err = move_recover(c->store, id, obj.etag, &i);
+        if (!err)
+                *rc = print_rename(&i);
+        if (!err || err == -EAGAIN)
+                return err;
+        snprintf(why, sizeof why, "rename %s to %s cannot be finished: %s: try again", i.from, i.to,
+                 strerror(-err));
+        *rc = ctl_complain(why);
+        return 0;
+}
+
+static int finish(const struct ctl *c, const char *id)
+{
+        CLEANUP(freep) char *record = NULL;
+        int rc = CTL_OK, err = -EAGAIN;
 
         if (asprintf(&record, RENAME_JOURNAL_PREFIX "%s", id) < 0)
                 return ctl_fail(id, -ENOMEM);
-        int err = ctl_read(c->store, record, RENAME_JOURNAL_TEXT_MAX, &text, &n);
-        if (err)
-                return err == -ENOENT ? CTL_OK : ctl_fail(record, err); /* ended meanwhile */
-        if (rename_journal_parse(record, text, n, &i, why, sizeof why) ||
-            move_recover(c->store, id, text, n, why, sizeof why))
-                return ctl_complain(why);
-        from = ctl_printable(i.from);
-        to = ctl_printable(i.to);
-        host = ctl_printable(i.host ? i.host : "-");
-        if (!from || !to || !host)
-                return ctl_fail(record, -ENOMEM);
-        printf("renamed\t%s\t%s\t%s\t%s\n", ctl_age(i.time_ns, age), host, from, to);
-        return CTL_OK;
+        for (unsigned i = 0; err == -EAGAIN && i < TRIES; i++)
+                err = finish_once(c, id, record, &rc);
+        return err && err != -ENOENT ? ctl_fail(record, err) : rc; /* gone: ended meanwhile */
 }
 
 int ctl_recover_renames(const struct ctl *c)

@@ -25,15 +25,15 @@ static int get_recorded(struct store *s, struct ctl_names *ids)
         for (size_t i = 0; !err && i < names.n; i++) {
                 CLEANUP(recovery_record_release) struct recovery_record k = {.key = NULL};
                 CLEANUP(freep) char *key = NULL, *text = NULL;
-                size_t n;
+                struct store_object obj;
                 if (asprintf(&key, RECOVERY_PREFIX "%s", names.v[i]) < 0)
                         return -ENOMEM;
-                err = ctl_read(s, key, RECOVERY_TEXT_MAX, &text, &n);
+                err = ctl_read(s, key, RECOVERY_TEXT_MAX, &text, &obj);
                 if (err == -ENOENT || err == -EFBIG) {
                         err = 0; /* done meanwhile, or no record */
                         continue;
                 }
-                if (!err && recovery_record_parse(key, text, n, &k, why, sizeof why))
+                if (!err && recovery_record_parse(key, text, (size_t)obj.size, &k, why, sizeof why))
                         (void)ctl_complain(why);
                 else if (!err && k.upload)
                         ids->v[ids->n++] = TAKE_PTR(k.upload);

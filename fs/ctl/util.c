@@ -51,7 +51,7 @@ int ctl_complain(const char *why)
         return CTL_FAILED;
 }
 
-static int64_t age_s(int64_t time_ns)
+int64_t ctl_age_s(int64_t time_ns)
 {
         struct timespec ts;
         clock_gettime(CLOCK_REALTIME, &ts);
@@ -61,7 +61,7 @@ static int64_t age_s(int64_t time_ns)
 
 bool ctl_is_older(const struct ctl *c, int64_t time_ns)
 {
-        return age_s(time_ns) * 1000 >= (int64_t)c->older_ms;
+        return ctl_age_s(time_ns) * 1000 >= (int64_t)c->older_ms;
 }
 
 const char *ctl_span(int64_t age, char out[CTL_AGE_MAX])
@@ -84,7 +84,7 @@ const char *ctl_span(int64_t age, char out[CTL_AGE_MAX])
 
 const char *ctl_age(int64_t time_ns, char out[CTL_AGE_MAX])
 {
-        return ctl_span(age_s(time_ns), out);
+        return ctl_span(ctl_age_s(time_ns), out);
 }
 
 char *ctl_printable(const char *key)
@@ -167,22 +167,21 @@ void ctl_uploads_release(struct ctl_uploads *u)
 
 /* --- objects --- */
 
-int ctl_read(struct store *s, const char *key, size_t max, char **text, size_t *n)
+int ctl_read(struct store *s, const char *key, size_t max, char **text, struct store_object *obj)
 {
-        struct store_object obj;
-        int err = store_head_wait(s, key, &obj);
+        int err = store_head_wait(s, key, obj);
 
         if (err)
                 return err;
-        if (obj.size > max)
+        if (obj->size > max)
                 return -EFBIG;
-        CLEANUP(freep) char *p = calloc(1, (size_t)obj.size + 1);
+        CLEANUP(freep) char *p = calloc(1, (size_t)obj->size + 1);
         if (!p)
                 return -ENOMEM;
-        ssize_t got = obj.size ? store_get_wait(s, key, 0, p, (size_t)obj.size, obj.etag) : 0;
+        ssize_t got = obj->size ? store_get_wait(s, key, 0, p, (size_t)obj->size, obj->etag) : 0;
         if (got < 0)
                 return (int)got;
-        *n = (size_t)got;
+        obj->size = (uint64_t)got;
         *text = TAKE_PTR(p);
         return 0;
 }

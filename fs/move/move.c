@@ -33,12 +33,18 @@ enum {
 struct move {
         struct move_job job;
         char *from, *to;
-        char *record; /* key; NULL: not needed */
-        char *text;   /* of the record, while it is sent */
+        char *record;                 /* key; NULL: not needed */
+        char *text;                   /* of the record, while it is sent */
+        char version[STORE_ETAG_MAX]; /* of the record: that which was written last */
+        char *host;                   /* that began the rename, and when */
+        int64_t begun_ns;
+        bool copied;  /* the record says so */
+        bool taken;   /* the record is another's, who finishes this as well */
         bool renames; /* the store renames objects */
         bool resumes; /* what is at `to` is newer */
-        bool undoes;  /* objects go back */
+        bool undoes;  /* what was sent goes back */
         int failure;  /* why it is undone */
+        int left;     /* why it, or that, was not finished */
         char *next;   /* page, for whoever lists */
         struct mutex mtx;
         struct {
@@ -70,6 +76,7 @@ static void move_free(struct move *v)
         free(v->to);
         free(v->record);
         free(v->text);
+        free(v->host);
         free(v->next);
         mutex_unshared(&v->mtx);
         copied_release(&v->locked.originals);
@@ -102,41 +109,67 @@ static void forget_record(struct move *v)
                 move_end(v, v->failure);
 }
 
-/* Something is left that somebody has to finish. */
-static void leave_record(struct move *v, int err)
+/* Writes it over the version that is known here: two that finish one rename, a mount and ckptctl,
+ * take it from each other so. done() gets -ESTALE or -ENOENT when the other has it. */
+static int write_record(struct move *v, bool undone, store_done_fn *done)
 {
-        if (v->record)
-                log_warn_of(LOG_ABOUT(.operation = "rename", .file = v->from,
-                                      .remedy = "ckptctl recover finishes it"),
-                            "rename %s to %s: not finished (%s): its record is %s", v->from, v->to,
-                            strerror(-err), v->record);
-        else
-                log_warn_of(LOG_ABOUT(.operation = "rename", .file = v->from,
-                                      .remedy = "delete one of them"),
-                            "rename %s to %s: both are there: %s", v->from, v->to, strerror(-err));
-        move_end(v, v->failure ? v->failure : err);
-}
+        char turn[RECOVERY_ID_MAX];
 
-static int write_record(struct move *v, bool copied, store_done_fn *done)
-{
-        char host[256] = "";
-        struct timespec now;
-
-        clock_gettime(CLOCK_REALTIME, &now);
-        gethostname(host, sizeof host - 1);
-        const struct rename_journal i = {
-                .from = v->from,
-                .to = v->to,
-                .copied = copied,
-                .host = host,
-                .time_ns = (int64_t)now.tv_sec * SECOND,
-        };
+        recovery_record_id(turn);
+        const struct rename_journal i = {.from = v->from,
+                                         .to = v->to,
+                                         .copied = v->copied,
+                                         .undone = undone,
+                                         .turn = turn,
+                                         .host = v->host,
+                                         .time_ns = v->begun_ns};
+        const struct store_cond cond = {.if_match = *v->version ? v->version : NULL};
         free(v->text);
         v->text = rename_journal_print(&i);
         if (!v->text)
                 return -ENOMEM;
         struct store_body body = store_body_mem(v->text, strlen(v->text));
-        return store_put(v->job.store, v->record, &body, NULL, NULL, done, v);
+        return store_put(v->job.store, v->record, &body, NULL, &cond, done, v);
+}
+
+/* Of the reply to that. */
+static bool is_taken(int err)
+{
+        return err == -ESTALE || err == -ENOENT;
+}
+
+static void note_version(struct move *v, const struct store_object *obj)
+{
+        snprintf(v->version, sizeof v->version, "%s", obj->etag);
+}
+
+/* Something is left that somebody has to finish. */
+static void say_left(struct move *v)
+{
+        if (v->record)
+                log_warn_of(LOG_ABOUT(.operation = "rename", .file = v->from,
+                                      .remedy = "ckptctl recover finishes it"),
+                            "rename %s to %s: not finished (%s): its record is %s", v->from, v->to,
+                            strerror(-v->left), v->record);
+        else
+                log_warn_of(LOG_ABOUT(.operation = "rename", .file = v->from,
+                                      .remedy = "delete one of them"),
+                            "rename %s to %s: both are there: %s", v->from, v->to,
+                            strerror(-v->left));
+        move_end(v, v->failure ? v->failure : v->left);
+}
+
+static void left_said(void *arg, int err, const struct store_object *obj)
+{
+        (void)err, (void)obj; /* ckptctl waits then */
+        say_left(arg);
+}
+
+static void leave_record(struct move *v, int err)
+{
+        v->left = err;
+        if (!v->undoes || !v->record || write_record(v, false, left_said))
+                say_left(v);
 }
 
 /* --- the end: what was copied goes --- */
@@ -180,11 +213,15 @@ static void undo(struct move *v, int err);
 static void all_said(void *arg, int err, const struct store_object *obj)
 {
         struct move *v = arg;
-        (void)obj;
-        if (err) {
+
+        if (is_taken(err)) /* by whom all is at `to` for as well */
+                v->taken = true;
+        else if (err) {
+                v->copied = false;
                 undo(v, err);
                 return;
-        }
+        } else if (obj)
+                note_version(v, obj);
         if (v->job.all_copied)
                 v->job.all_copied(v->job.arg);
         if (v->renames)
@@ -196,11 +233,12 @@ static void all_said(void *arg, int err, const struct store_object *obj)
 /* Every object is at `to`. */
 static void all_sent(struct move *v)
 {
-        int err = v->record && !v->renames ? write_record(v, true, all_said) : 0;
-        if (err)
-                undo(v, err);
-        else if (!v->record || v->renames)
-                all_said(v, 0, NULL);
+        bool says = v->record && !v->renames && !v->taken;
+
+        v->copied = true;
+        int err = says ? write_record(v, false, all_said) : 0;
+        if (err || !says)
+                all_said(v, err, NULL);
 }
 
 /* --- objects --- */
@@ -457,23 +495,23 @@ static void send_all(struct move *v)
         list_on(v);
 }
 
-/* Not all could be sent: those that were go back. */
-static void undo(struct move *v, int err)
+/* Every object anew. */
+static void send_again(struct move *v)
 {
-        v->failure = err;
-        if (v->resumes) { /* as it was found */
-                move_end(v, err);
-                return;
-        }
+        free(TAKE_PTR(v->next));
+        mutex_lock(&v->mtx);
+        v->locked.err = 0;
+        v->locked.listed = false;
+        mutex_unlock(&v->mtx);
+        send_all(v);
+}
+
+static void take_back(struct move *v)
+{
         copied_sort(&v->locked.copies);
+        v->undoes = true;
         if (v->renames) {
-                v->undoes = true;
-                free(TAKE_PTR(v->next));
-                mutex_lock(&v->mtx);
-                v->locked.err = 0;
-                v->locked.listed = false;
-                mutex_unlock(&v->mtx);
-                send_all(v);
+                send_again(v);
                 return;
         }
         const struct purge job = {.store = v->job.store,
@@ -483,9 +521,34 @@ static void undo(struct move *v, int err)
                                   .copied = &v->locked.copies,
                                   .done = undone,
                                   .arg = v};
-        err = purge_start(&job);
+        int err = purge_start(&job);
         if (err)
                 leave_record(v, err);
+}
+
+static void undo_said(void *arg, int err, const struct store_object *obj)
+{
+        struct move *v = arg;
+
+        if (is_taken(err)) { /* it may be at `to` what stood in the way, and deletes at `from` */
+                v->taken = v->resumes = true;
+                v->failure = 0;
+                send_again(v);
+                return;
+        }
+        if (!err)
+                note_version(v, obj);
+        take_back(v);
+}
+
+/* Not all could be sent: those that were go back, unless ckptctl has begun to finish the rename. */
+static void undo(struct move *v, int err)
+{
+        v->failure = err;
+        if (v->resumes) /* as it was found */
+                move_end(v, err);
+        else if (!v->record || write_record(v, true, undo_said))
+                take_back(v);
 }
 
 /* --- the beginning --- */
@@ -493,26 +556,39 @@ static void undo(struct move *v, int err)
 static void begin_said(void *arg, int err, const struct store_object *obj)
 {
         struct move *v = arg;
-        (void)obj;
-        if (err)
+
+        if (err) {
                 move_end(v, err);
-        else
-                send_all(v);
+                return;
+        }
+        note_version(v, obj);
+        send_all(v);
+}
+
+static int begin_record(struct move *v)
+{
+        char id[RECOVERY_ID_MAX], host[256] = "";
+        struct timespec now;
+
+        clock_gettime(CLOCK_REALTIME, &now);
+        gethostname(host, sizeof host - 1);
+        v->begun_ns = (int64_t)now.tv_sec * SECOND;
+        v->host = strdup(host);
+        recovery_record_id(id);
+        if (!v->host || asprintf(&v->record, RENAME_JOURNAL_PREFIX "%s", id) < 0)
+                return -ENOMEM;
+        return write_record(v, false, begin_said);
 }
 
 /* One object needs no record: it is at the one or the other. */
 static void counted(void *arg, int err, const struct store_page *page)
 {
         struct move *v = arg;
-        char id[RECOVERY_ID_MAX];
 
         if (!err && !page->n && !v->job.may_be_empty)
                 err = -ENOENT;
         if (!err && page->n > 1) {
-                recovery_record_id(id);
-                err = asprintf(&v->record, RENAME_JOURNAL_PREFIX "%s", id) < 0
-                              ? -ENOMEM
-                              : write_record(v, false, begin_said);
+                err = begin_record(v);
                 if (!err)
                         return;
         }
@@ -586,33 +662,53 @@ static int wait_for_end(struct recovery *r)
         return err;
 }
 
-int move_recover(struct store *store, const char *id, const char *text, size_t n, char *why,
-                 size_t nwhy)
+/* The record is ours, and who else is at it sees that. */
+static void recovery_said(void *arg, int err, const struct store_object *obj)
 {
-        CLEANUP(rename_journal_release) struct rename_journal i = {.from = NULL};
-        struct recovery r = {.mtx = MUTEX_INITIALIZER(LOCK_SYNC_WAIT),
-                             .cond = PTHREAD_COND_INITIALIZER};
-        struct move_job job = {.store = store, .done = recovered, .arg = &r};
+        struct move *v = arg;
 
-        int err = rename_journal_parse(id, text, n, &i, why, nwhy);
-        if (err)
-                return err;
-        job.from = i.from;
-        job.to = i.to;
-        struct move *v = can_move(store) ? move_new(&job) : NULL;
-        if (!v || asprintf(&v->record, RENAME_JOURNAL_PREFIX "%s", id) < 0) {
-                move_free(v);
-                err = can_move(store) ? -ENOMEM : -EOPNOTSUPP;
-        } else {
+        if (err) {
+                move_end(v, is_taken(err) ? -EAGAIN : err);
+                return;
+        }
+        note_version(v, obj);
+        if (v->copied)
+                purge_from(v);
+        else
+                send_all(v);
+}
+
+static int recovery_start(const struct move_job *job, const char *id, const char *version,
+                          const struct rename_journal *i)
+{
+        if (!can_move(job->store))
+                return -EOPNOTSUPP;
+        struct move *v = move_new(job);
+        int err = v && asprintf(&v->record, RENAME_JOURNAL_PREFIX "%s", id) >= 0 ? 0 : -ENOMEM;
+        if (!err) {
                 v->resumes = true;
-                if (i.copied)
-                        purge_from(v);
-                else
-                        send_all(v);
-                err = wait_for_end(&r);
+                v->copied = i->copied;
+                v->host = i->host ? strdup(i->host) : NULL;
+                v->begun_ns = i->time_ns;
+                snprintf(v->version, sizeof v->version, "%s", version);
+                err = write_record(v, false, recovery_said);
         }
         if (err)
-                snprintf(why, nwhy, "rename %s to %s cannot be finished: %s: try again", i.from,
-                         i.to, strerror(-err));
+                move_free(v);
         return err;
+}
+
+int move_recover(struct store *store, const char *id, const char *version,
+                 const struct rename_journal *record)
+{
+        struct recovery r = {.mtx = MUTEX_INITIALIZER(LOCK_SYNC_WAIT),
+                             .cond = PTHREAD_COND_INITIALIZER};
+        const struct move_job job = {.store = store,
+                                     .from = record->from,
+                                     .to = record->to,
+                                     .done = recovered,
+                                     .arg = &r};
+        int err = recovery_start(&job, id, version, record);
+
+        return err ? err : wait_for_end(&r);
 }

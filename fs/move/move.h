@@ -29,10 +29,11 @@ struct move_job {
 /* 0 or a negative errno, and done() never runs. */
 int move_start(const struct move_job *job);
 
-/* Finishes a move of which a record was left: `text` is that of the object RENAME_JOURNAL_PREFIX
- * `id`. What was written at `to` meanwhile stays. Blocks. 0, or a negative errno with one line in
- * `why`. */
-int move_recover(struct store *store, const char *id, const char *text, size_t n, char *why,
-                 size_t nwhy);
+/* Finishes a move of which a record was left: the object RENAME_JOURNAL_PREFIX `id` of that
+ * version. What was written at `to` meanwhile stays. A mount that is at it still finishes it, too.
+ * Blocks. 0, or a negative errno: -EAGAIN the record was changed or deleted meanwhile. */
+struct rename_journal;
+int move_recover(struct store *store, const char *id, const char *version,
+                 const struct rename_journal *record);
 
 #endif

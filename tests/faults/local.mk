@@ -23,6 +23,7 @@ fault_tests = \
 	%D%/rename_dir.sh \
 	%D%/rename_dir_between.sh \
 	%D%/rename_held.sh \
+	%D%/rename_recovered.sh \
 	%D%/rename_sent_held.sh \
 	%D%/short_pages.sh \
 	%D%/short_uploads.sh \
@@ -50,6 +51,7 @@ fault_gs_tests = \
 	%D%/gs/rename.sh \
 	%D%/gs/rename_dir.sh \
 	%D%/gs/rename_held.sh \
+	%D%/gs/rename_recovered.sh \
 	%D%/gs/rename_sent_held.sh \
 	%D%/gs/short_pages.sh \
 	%D%/gs/write.sh \
@@ -121,6 +123,7 @@ EXTRA_DIST += \
 	%D%/readonly.json \
 	%D%/reads_pause.json \
 	%D%/reader_killed.json \
+	%D%/recover_slow.json \
 	%D%/rename_batch_denied.json \
 	%D%/rename_copied_late.json \
 	%D%/rename_copy_denied.json \
@@ -133,9 +136,11 @@ EXTRA_DIST += \
 	%D%/rename_held.json \
 	%D%/rename_hiccups.json \
 	%D%/rename_late.json \
+	%D%/rename_one_held.json \
 	%D%/rename_rest_denied.json \
 	%D%/rename_slow.json \
 	%D%/rename_some_denied.json \
+	%D%/rename_taken_back.json \
 	%D%/rename_target_late.json \
 	%D%/rename_through_late.json \
 	%D%/resumable_begun_anew.json \

@@ -27,6 +27,10 @@ char *rename_journal_print(const struct rename_journal *i)
         json_add_string(j, "from", i->from);
         json_add_string(j, "to", i->to);
         json_add_string(j, "state", i->copied ? "delete" : "copy");
+        if (i->undone)
+                json_add_bool(j, "undo", true);
+        if (i->turn)
+                json_add_string(j, "turn", i->turn);
         if (i->host)
                 json_add_string(j, "host", i->host);
         json_add_number(j, "time", (double)(i->time_ns / 1000000000));
@@ -49,6 +53,7 @@ static int fill(const struct json *j, struct rename_journal *i)
         double time = json_number(json_get(j, "time"), 0);
 
         i->copied = !strcmp(state, "delete");
+        i->undone = json_bool(json_get(j, "undo"), false);
         if (!is_directory(from) || !is_directory(to) || !strncmp(from, to, strlen(from)) ||
             !strncmp(from, to, strlen(to)) || (!i->copied && strcmp(state, "copy")) ||
             !(time >= 0 && time < 9e9))

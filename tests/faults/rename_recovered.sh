@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# rename_recovered.sh: ckptctl recover may come while the mount is still at a directory's rename: both finish it, or the
+# mount takes it back, and nothing is lost.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+if on_gs; then plan 13; else plan 18; fi
+start_store
+mount_ckptfs attr_ttl=0
+objects fill d/f 100
+url=$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET
+recover() { "$builddir/ckptctl" recover "$url" -o endpoint="$CKPTFS_TEST_ENDPOINT"; }
+all_in() { [ "$(store_ls "$1/" | grep -c /f)" -eq 100 ] && [ "$(store_cat "$1/f00042")" = 42 ]; }
+came_to() { [ "$(store_ls "$1/" | wc -l)" -ge "$2" ]; }
+since_faults() { tail -n "+$fault_from" "$requests"; }
+began_to_take_back() { since_faults | awk '/ CopyObject .* 403 / { no = 1 } no && $2 == "ListObjectsV2"' | grep -q .; }
+
+# One object of the mount's comes late: ckptctl brings it, and it stands in the way of the mount while the old names are
+# still there.
+set_faults rename_one_held
+fdo rename "$mnt/d" "$mnt/e" >"$tmp/renamed" &
+renames=$!
+check "a rename waits for one of its files" wait_for 60 came_to e 99
+recover >"$tmp/out" 2>"$tmp/err"
+expect_eq "0 " "$? $(cat "$tmp/err")" "ckptctl finishes a rename that its mount is at"
+wait $renames
+set_faults
+expect_eq ok "$(cat "$tmp/renamed")" "a rename that ckptctl has finished meanwhile succeeds"
+# promise: rename.dir
+check "all files are at the new name" all_in e
+expect_eq "" "$(store_ls d)$(store_ls .ckptfs)" "nothing is at the old name, and no record is left"
+expect_eq "e 100 42" "$(ls "$mnt") $(ls "$mnt/e" | wc -l) $(cat "$mnt/e/f00042")" "the mount shows the files at the new name"
+
+# The mount has begun to delete what it has copied.
+if ! on_gs; then
+	set_faults rename_taken_back
+	fdo rename "$mnt/e" "$mnt/d" >"$tmp/renamed" &
+	renames=$!
+	check "a rename that fails is taken back" wait_for 60 began_to_take_back
+	recover >"$tmp/out" 2>"$tmp/err"
+	expect_eq "1 0 1" "$? $(wc -l <"$tmp/out") $(grep -c 'e/ to d/ failed, and .* takes it back since .* run this again$' "$tmp/err")" \
+		"ckptctl leaves a rename alone that is taken back"
+	wait $renames
+	set_faults
+	expect_eq EACCES "$(cat "$tmp/renamed")" "the rename says why it failed"
+	# promise: rename.dir-fails
+	check "all files are where they were when ckptctl came meanwhile" all_in e
+	expect_eq "" "$(store_ls d)$(store_ls .ckptfs)" "no copy is left, and no record"
+	expect_log 'store: copy .* 403 AccessDenied'
+fi
+
+# Two at once, after the daemon died.
+set_faults rename_slow
+fdo rename "$mnt/e" "$mnt/k" >"$tmp/said" 2>&1 &
+renames=$!
+check "a rename is under way" wait_for 60 came_to k 10
+kill -KILL "$mount_pid"
+wait "$mount_pid" 2>/dev/null
+umount -l "$mnt"
+wait $renames
+: >"$mount_log"
+allowed=''
+set_faults recover_slow
+recover >"$tmp/one" 2>&1 &
+one=$!
+recover >"$tmp/two" 2>&1 &
+two=$!
+kill -KILL $one
+wait $one 2>/dev/null
+recover >"$tmp/three" 2>&1
+expect_eq 0 $? "ckptctl finishes a rename while another does, and after a third was killed"
+wait $two
+expect_eq 0 $? "the other one does as well"
+set_faults
+check "all files are at the new name after several have brought them there" all_in k
+expect_eq "" "$(store_ls e)$(store_ls .ckptfs)" "nothing is at the old name after several have deleted it"
+expect_eq "0 0" "$(recover >"$tmp/out"; echo $?) $(wc -l <"$tmp/out")" "nothing is left to finish"
+mount_ckptfs
+umount_ckptfs
