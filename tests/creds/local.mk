@@ -3,12 +3,14 @@
 creds_tests = \
 	%D%/container.sh \
 	%D%/env.sh \
+	%D%/expires_in_upload.sh \
 	%D%/express.sh \
 	%D%/gcp_external.sh \
 	%D%/gcp_key.sh \
 	%D%/gcp_keys.sh \
 	%D%/gcp_metadata.sh \
 	%D%/gcp_user.sh \
+	%D%/gs_expires_in_upload.sh \
 	%D%/hosts.sh \
 	%D%/imds.sh \
 	%D%/options.sh \

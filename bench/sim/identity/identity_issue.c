@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/mutex.h"
 #include "bench/sim/identity/identity_i.h"
 #include "base/banned.h"
@@ -17,6 +18,7 @@ enum { RING = 4096 };
 struct issues {
         const char *secret, *session, *token; /* what goes before the number */
         long expires_in;
+        const char *ended; /* file with the number up to which all is over; NULL: none */
         bool only;
         struct mutex mtx;
         unsigned count GUARDED_BY(&mtx);
@@ -36,6 +38,7 @@ int issues_new(const struct json *tree, struct issues **out)
         is->session = json_string(json_get(j, "session_token"), "SimSession");
         is->token = json_string(json_get(j, "token"), "ya29.sim");
         is->expires_in = (long)json_number(json_get(j, "expires_in"), 3600);
+        is->ended = json_string(json_get(j, "ended"), NULL);
         is->only = json_bool(json_get(j, "only"), false);
         *out = is;
         return 0;
@@ -92,6 +95,16 @@ bool identity_is_asked(const struct identity *id)
         return id && identity_issues((struct identity *)(uintptr_t)id)->only;
 }
 
+/* Whether the test says that it is over, whatever was said when it was issued. */
+static bool has_ended(const struct issues *is, unsigned number)
+{
+        CLEANUP(fclosep) FILE *f = is->ended ? fopen(is->ended, "re") : NULL;
+        CLEANUP(freep) char *line = NULL;
+        size_t room = 0;
+
+        return f && getline(&line, &room, f) > 0 && number <= strtoul(line, NULL, 10);
+}
+
 /* The number behind `prefix`; 0 or -ENOENT, -ETIME. */
 static int check(struct issues *is, const char *text, const char *prefix, unsigned *number)
 {
@@ -107,7 +120,7 @@ static int check(struct issues *is, const char *text, const char *prefix, unsign
         mutex_unlock(&is->mtx);
         if (!known)
                 return -ENOENT;
-        return expires <= time(NULL) ? -ETIME : 0;
+        return expires <= time(NULL) || has_ended(is, *number) ? -ETIME : 0;
 }
 
 int issues_session(struct issues *is, const char *token, struct session_terms *terms)
