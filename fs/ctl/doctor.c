@@ -51,6 +51,22 @@ static int take_options(struct params *p, const struct live_reply *r)
         return 0;
 }
 
+/* Another user's options would send the credentials of who asks to whatever endpoint they name. */
+static int ask_options(const struct ctl *c, struct live_reply *out)
+{
+        CLEANUP(live_target_release) struct live_target t = {.socket = NULL};
+
+        if (live_target_find(c, &t))
+                return -1;
+        if (!t.user)
+                return live_target_ask(&t, control_word_name(CONTROL_OPTIONS), out);
+        fprintf(stderr,
+                "ckptctl: the mount at %s is of user %s, whose options are not taken here: run "
+                "this as that user, or give the URL and -o\n",
+                t.mountpoint, t.user);
+        return -1;
+}
+
 /* --- the end by a signal --- */
 
 static volatile sig_atomic_t ended_by;
@@ -105,8 +121,7 @@ int ctl_doctor(const struct ctl *c)
         const char *url = c->mount;
 
         if (c->mount && !strstr(c->mount, "://")) {
-                if (live_ask_mount(c, control_word_name(CONTROL_OPTIONS), &r) ||
-                    take_options(c->params, &r))
+                if (ask_options(c, &r) || take_options(c->params, &r))
                         return CTL_FAILED;
                 d.device = live_field(&r, "device");
                 d.pid = live_field(&r, "pid");

@@ -15,14 +15,14 @@
 
 enum { LOOK_MS = 250, SHOWN = 10 };
 
-static int switch_drain(const struct ctl *c)
+static int switch_drain(const struct ctl *c, const struct live_target *t)
 {
         CLEANUP(live_reply_release) struct live_reply r = {.n = 0};
         char request[CONTROL_REQUEST_MAX];
 
         snprintf(request, sizeof request, "%s %s", control_word_name(CONTROL_DRAIN),
                  c->undo ? "off" : "on");
-        return live_ask_mount(c, request, &r);
+        return live_target_ask(t, request, &r);
 }
 
 static bool is_drained(const struct live_reply *r)
@@ -57,15 +57,16 @@ static void say_wait(const struct live_reply *r, char **last)
 
 int ctl_drain(const struct ctl *c)
 {
+        CLEANUP(live_target_release) struct live_target t = {.socket = NULL};
         CLEANUP(freep) char *last = NULL;
         const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
 
-        if (switch_drain(c))
+        if (live_target_find(c, &t) || switch_drain(c, &t))
                 return CTL_FAILED;
         int64_t begun = live_now_ms();
         while (!c->undo) {
                 CLEANUP(live_reply_release) struct live_reply r = {.n = 0};
-                if (live_ask_mount(c, control_word_name(CONTROL_STATUS), &r))
+                if (live_target_ask(&t, control_word_name(CONTROL_STATUS), &r))
                         return CTL_FAILED;
                 if (is_drained(&r)) {
                         puts("drained");

@@ -21,6 +21,11 @@
 
 #include "base/banned.h"
 
+enum {
+        ASKED_MAX = 64,   /* at once */
+        USER_MOUNTS = 256 /* sockets of one other user's that are looked at */
+};
+
 /* --- a reply --- */
 
 void live_reply_release(struct live_reply *r)
@@ -103,41 +108,78 @@ int64_t live_now_ms(void)
         return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* Waits for the socket. 0 or -ETIMEDOUT. */
-static int wait_until(int fd, short events, int64_t until_ms)
-{
-        struct pollfd p = {.fd = fd, .events = events};
-        int n;
+/* A daemon that was asked; `in` is what it said until now. */
+struct asked {
+        int fd, err;
+        bool waits;
+        struct buf in;
+};
 
-        do {
-                int64_t left = until_ms - live_now_ms();
-                n = left > 0 ? poll(&p, 1, (int)left) : 0;
-        } while (n < 0 && errno == EINTR);
-        return n > 0 ? 0 : -ETIMEDOUT;
+static void asked_release(struct asked *a)
+{
+        closep(&a->fd);
+        buf_release(&a->in);
 }
 
-static int exchange(int fd, const char *request, struct buf *in)
+static void begin(struct asked *a, const char *socket, const char *request)
 {
-        int64_t until = live_now_ms() + CONTROL_LOOK_MS;
-        char line[CONTROL_REQUEST_MAX], part[8192];
+        char line[CONTROL_REQUEST_MAX];
         int n = snprintf(line, sizeof line, "%s\n", request);
 
-        if (n >= (int)sizeof line)
-                return -EINVAL;
-        if (send(fd, line, (size_t)n, MSG_NOSIGNAL) != n) /* a new socket has room for it */
-                return -errno;
+        *a = (struct asked){.in = BUF_INIT, .fd = control_connect(socket)};
+        if (a->fd < 0)
+                a->err = a->fd;
+        else if (n >= (int)sizeof line)
+                a->err = -EINVAL;
+        else if (send(a->fd, line, (size_t)n, MSG_NOSIGNAL) != n) /* a new socket has room for it */
+                a->err = -errno;
+        a->waits = !a->err;
+}
+
+static void hear(struct asked *a)
+{
+        char part[8192];
+        ssize_t got = recv(a->fd, part, sizeof part, 0);
+
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
+                return;
+        if (got < 0)
+                a->err = -errno;
+        else if (a->in.len + (size_t)got > CONTROL_REPLY_MAX)
+                a->err = -EFBIG;
+        else if (got)
+                buf_add(&a->in, part, (size_t)got);
+        else if (a->in.failed)
+                a->err = -ENOMEM;
+        a->waits = got > 0 && !a->err;
+}
+
+/* Waits for all of them at once: those that are stopped do not add up. */
+static void hear_all(struct asked *v, size_t n)
+{
+        int64_t until = live_now_ms() + CONTROL_LOOK_MS;
+        struct pollfd p[ASKED_MAX];
+
         for (;;) {
-                int err = wait_until(fd, POLLIN, until);
-                if (err)
-                        return err;
-                ssize_t got = recv(fd, part, sizeof part, 0);
-                if (got < 0 && (errno == EINTR || errno == EAGAIN))
-                        continue;
-                if (got <= 0)
-                        return got ? -errno : in->failed ? -ENOMEM : 0;
-                if (in->len + (size_t)got > CONTROL_REPLY_MAX)
-                        return -EFBIG;
-                buf_add(in, part, (size_t)got);
+                size_t waiting = 0;
+                for (size_t i = 0; i < n; i++) {
+                        p[i] = (struct pollfd){.fd = v[i].waits ? v[i].fd : -1, .events = POLLIN};
+                        waiting += v[i].waits;
+                }
+                int64_t left = until - live_now_ms();
+                if (!waiting)
+                        return;
+                int ready = left > 0 ? poll(p, n, (int)left) : 0;
+                for (size_t i = 0; ready > 0 && i < n; i++)
+                        if (v[i].waits && p[i].revents)
+                                hear(&v[i]);
+                for (size_t i = 0; !ready && i < n; i++)
+                        if (v[i].waits) {
+                                v[i].err = -ETIMEDOUT;
+                                v[i].waits = false;
+                        }
+                if (ready < 0 && errno != EINTR)
+                        return;
         }
 }
 
@@ -167,34 +209,43 @@ static const char *reason(int err)
         }
 }
 
-int live_ask(const char *socket, const char *request, struct live_reply *out, char *why,
-             size_t nwhy)
+/* What came of it, as live_ask() returns it. */
+static int take_reply(struct asked *a, struct live_reply *out, char *why, size_t nwhy)
 {
-        CLEANUP(buf_release) struct buf in = BUF_INIT;
-        CLEANUP(closep) int fd = control_connect(socket);
+        struct buf *in = &a->in;
+        int err = a->err;
 
         *out = (struct live_reply){.n = 0};
-        int err = fd < 0 ? fd : exchange(fd, request, &in);
-        if (!err && !in.len)
+        if (!err && !in->len)
                 err = -EACCES; /* hung up on */
-        if (!err && !is_whole(&in))
+        if (!err && (a->waits || !is_whole(in)))
                 err = -EBADMSG;
         if (err) {
                 snprintf(why, nwhy, "%s", reason(err));
                 return err;
         }
-        make_printable(in.p);
-        if (!strncmp(in.p, "error\t", 6)) {
-                char *said = in.p + 6;
+        make_printable(in->p);
+        if (!strncmp(in->p, "error\t", 6)) {
+                char *said = in->p + 6;
                 said[strcspn(said, "\n")] = 0;
                 snprintf(why, nwhy, "%s", *said ? said : "its daemon refuses, and gives no reason");
                 return -EINVAL;
         }
-        out->text = buf_take(&in);
+        out->text = buf_take(in);
         err = cut_reply(out);
         if (err)
                 snprintf(why, nwhy, "%s", reason(err));
         return err;
+}
+
+int live_ask(const char *socket, const char *request, struct live_reply *out, char *why,
+             size_t nwhy)
+{
+        CLEANUP(asked_release) struct asked a;
+
+        begin(&a, socket, request);
+        hear_all(&a, 1);
+        return take_reply(&a, out, why, nwhy);
 }
 
 /* --- the mounts of this host --- */
@@ -205,36 +256,32 @@ static void closedirp(DIR **d)
                 closedir(*d);
 }
 
-/* Those that cannot be asked are left out. 0 or -ENOMEM. */
-static int add_mount(struct live_mounts *out, const char *path)
+static int add_socket(struct live_mounts *out, const char *path, const char *user)
 {
-        struct live_mount m = {.socket = strdup(path)};
-        char why[256];
+        struct live_mount m = {.socket = strdup(path), .user = user ? strdup(user) : NULL};
 
-        if (!m.socket || GROW(out->v, out->n, out->room, 8)) {
-                free(m.socket);
-                return -ENOMEM;
-        }
-        if (live_ask(path, control_word_name(CONTROL_MOUNT), &m.about, why, sizeof why)) {
-                live_reply_release(&m.about);
-                free(m.socket);
+        if (m.socket && (!user || m.user) && !GROW(out->v, out->n, out->room, 8)) {
+                out->v[out->n++] = m;
                 return 0;
         }
-        out->v[out->n++] = m;
-        return 0;
+        free(m.socket);
+        free(m.user);
+        return -ENOMEM;
 }
 
-static int add_dir(struct live_mounts *out, const char *dir)
+/* `user`: whose that is, or NULL where it is that of who asks. */
+static int add_dir(struct live_mounts *out, const char *dir, const char *user)
 {
         CLEANUP(closedirp) DIR *d = opendir(dir);
+        size_t most = out->n + (user ? USER_MOUNTS : SIZE_MAX / 2);
         const struct dirent *e;
         int err = 0;
 
-        while (!err && d && (e = readdir(d))) {
+        while (!err && d && out->n < most && (e = readdir(d))) {
                 char path[CONTROL_PATH_MAX];
                 if (e->d_name[0] != '.' &&
                     snprintf(path, sizeof path, "%s/%s", dir, e->d_name) < (int)sizeof path)
-                        err = add_mount(out, path);
+                        err = add_socket(out, path, user);
         }
         return err;
 }
@@ -249,9 +296,42 @@ static int add_users(struct live_mounts *out)
                 char dir[CONTROL_PATH_MAX];
                 if (e->d_name[0] != '.' && snprintf(dir, sizeof dir, CONTROL_DIR_USERS "/%s/ckptfs",
                                                     e->d_name) < (int)sizeof dir)
-                        err = add_dir(out, dir);
+                        err = add_dir(out, dir, e->d_name);
         }
         return err;
+}
+
+static void mount_release(struct live_mount *m)
+{
+        live_reply_release(&m->about);
+        free(m->socket);
+        free(m->user);
+}
+
+/* Those that cannot be asked are left out. */
+static void ask_all(struct live_mounts *m)
+{
+        struct asked asked[ASKED_MAX];
+        size_t all = m->n;
+        char why[256];
+
+        m->n = 0;
+        for (size_t at = 0, n; at < all; at += n) {
+                struct live_mount *v = m->v + at;
+                n = all - at < ASKED_MAX ? all - at : ASKED_MAX;
+                for (size_t i = 0; i < n; i++)
+                        begin(&asked[i], v[i].socket, control_word_name(CONTROL_MOUNT));
+                hear_all(asked, n);
+                for (size_t i = 0; i < n; i++) {
+                        struct live_mount one = v[i];
+                        if (take_reply(&asked[i], &one.about, why, sizeof why) ||
+                            live_is_refuted(&one))
+                                mount_release(&one);
+                        else
+                                m->v[m->n++] = one;
+                        asked_release(&asked[i]);
+                }
+        }
 }
 
 int live_mounts_get(const char *dir, struct live_mounts *out)
@@ -259,18 +339,17 @@ int live_mounts_get(const char *dir, struct live_mounts *out)
         char own[CONTROL_PATH_MAX];
 
         *out = (struct live_mounts){.n = 0};
-        int err = control_dir(dir, own) ? 0 : add_dir(out, own);
+        int err = control_dir(dir, own) ? 0 : add_dir(out, own, NULL);
         if (!err && !*dir && !geteuid())
                 err = add_users(out);
+        ask_all(out);
         return err;
 }
 
 void live_mounts_release(struct live_mounts *m)
 {
-        for (size_t i = 0; i < m->n; i++) {
-                live_reply_release(&m->v[i].about);
-                free(m->v[i].socket);
-        }
+        for (size_t i = 0; i < m->n; i++)
+                mount_release(&m->v[i]);
         free(m->v);
         *m = (struct live_mounts){.n = 0};
 }

@@ -30,6 +30,7 @@ int live_ask(const char *socket, const char *request, struct live_reply *out, ch
 /* The mounts of this host that this user may ask; of root, of every user. */
 struct live_mount {
         char *socket;
+        char *user;              /* of another user's: their number; else NULL */
         struct live_reply about; /* its reply to "mount" */
 };
 struct live_mounts {
@@ -38,12 +39,23 @@ struct live_mounts {
 };
 /* `dir`: only those with a socket there, unless that is empty. 0 or -ENOMEM. */
 int live_mounts_get(const char *dir, struct live_mounts *out);
+/* Whether another user's process says that it serves what the kernel knows as somebody else's. */
+bool live_is_refuted(const struct live_mount *m);
 void live_mounts_release(struct live_mounts *m);
 
 /* The mount that the command names by a path at or below its mountpoint, or by its URL; without a
- * name, the only one. NULL after a line on standard error. */
+ * name, the only one. What another user's process says is believed only of mounts that the kernel
+ * knows as that user's. NULL after a line on standard error. */
 struct ctl;
 const struct live_mount *live_find(const struct ctl *c, const struct live_mounts *m);
+/* The same, to be asked again and again. 0, or -1 after a line on standard error. */
+struct live_target {
+        char *socket, *mountpoint;
+        char *user; /* of struct live_mount */
+};
+int live_target_find(const struct ctl *c, struct live_target *out);
+void live_target_release(struct live_target *t);
+int live_target_ask(const struct live_target *t, const char *request, struct live_reply *out);
 /* Asks the mount that the command means. 0, or -1 after a line on standard error. */
 int live_ask_mount(const struct ctl *c, const char *request, struct live_reply *out);
 /* The fields of a line "file", see fs/mount/control/control_reply.c. */
@@ -67,6 +79,7 @@ int64_t live_now_ms(void);
 /* A mount of ckptfs that the kernel knows. */
 struct live_kernel_mount {
         const char *url, *mountpoint, *device;
+        const char *user; /* who mounted, as a number */
 };
 /* Calls each() for every one of them. */
 void live_each_kernel_mount(void (*each)(void *arg, const struct live_kernel_mount *k), void *arg);

@@ -24,8 +24,19 @@ static char *next_word(char **line)
         return word;
 }
 
-/* "ID PARENT MAJ:MIN ROOT MOUNTPOINT OPTIONS [MORE ...] - TYPE SOURCE ...", proc_pid_mountinfo(5).
- */
+/* That of "rw,user_id=0,group_id=0"; "" where there is none. */
+static const char *take_user(char *options)
+{
+        const char *word;
+
+        while ((word = options ? strsep(&options, ",") : NULL))
+                if (!strncmp(word, "user_id=", 8))
+                        return word + 8;
+        return "";
+}
+
+/* "ID PARENT MAJ:MIN ROOT MOUNTPOINT OPTIONS [MORE ...] - TYPE SOURCE OPTIONS",
+ * proc_pid_mountinfo(5). */
 static bool is_mount_of_ckptfs(char *line, struct live_kernel_mount *out)
 {
         char *fields[5];
@@ -39,6 +50,7 @@ static bool is_mount_of_ckptfs(char *line, struct live_kernel_mount *out)
         word = next_word(&line);
         *out = (struct live_kernel_mount){
                 .device = fields[2], .mountpoint = fields[4], .url = next_word(&line)};
+        out->user = take_user(next_word(&line));
         return word && !strcmp(word, "fuse.ckptfs") && out->url;
 }
 
@@ -119,6 +131,38 @@ static size_t fitness(const struct live_reply *about, const char *name)
         return fits ? fits + !strcmp(live_field(about, "state"), "serving") : 0;
 }
 
+/* What the kernel has at the place that a process of another user's says it serves. */
+struct claim {
+        const struct live_mount *of;
+        bool proved, refuted;
+};
+
+static void check_claim(void *arg, const struct live_kernel_mount *k)
+{
+        struct claim *c = arg;
+        bool same = !strcmp(k->mountpoint, live_field(&c->of->about, "mountpoint"));
+        bool theirs = !strcmp(k->user, c->of->user);
+
+        c->proved = c->proved || (same && theirs);
+        c->refuted = c->refuted || ((same || live_serves(&c->of->about, k)) && !theirs);
+}
+
+static struct claim claim_of(const struct live_mount *m)
+{
+        struct claim c = {.of = m, .proved = !m->user};
+
+        if (m->user)
+                live_each_kernel_mount(check_claim, &c);
+        return c;
+}
+
+bool live_is_refuted(const struct live_mount *m)
+{
+        struct claim c = claim_of(m);
+
+        return c.refuted && !c.proved;
+}
+
 static const struct live_mount *find(const struct live_mounts *m, const char *name)
 {
         const struct live_mount *best = NULL;
@@ -126,7 +170,7 @@ static const struct live_mount *find(const struct live_mounts *m, const char *na
 
         for (size_t i = 0; i < m->n; i++) {
                 size_t fits = fitness(&m->v[i].about, name);
-                if (fits > most) {
+                if (fits > most && claim_of(&m->v[i]).proved) {
                         most = fits;
                         best = &m->v[i];
                 }
@@ -173,11 +217,19 @@ const struct live_mount *live_find(const struct ctl *c, const struct live_mounts
         return found;
 }
 
-int live_ask_mount(const struct ctl *c, const char *request, struct live_reply *out)
+void live_target_release(struct live_target *t)
+{
+        free(t->socket);
+        free(t->mountpoint);
+        free(t->user);
+        *t = (struct live_target){.socket = NULL};
+}
+
+int live_target_find(const struct ctl *c, struct live_target *out)
 {
         CLEANUP(live_mounts_release) struct live_mounts m = {.n = 0};
-        char why[256];
 
+        *out = (struct live_target){.socket = NULL};
         int err = live_mounts_get(c->dir, &m);
         if (err) {
                 ctl_fail("the mounts cannot be listed", err);
@@ -186,8 +238,29 @@ int live_ask_mount(const struct ctl *c, const char *request, struct live_reply *
         const struct live_mount *at = live_find(c, &m);
         if (!at)
                 return -1;
-        if (!live_ask(at->socket, request, out, why, sizeof why))
+        *out = (struct live_target){.socket = strdup(at->socket),
+                                    .mountpoint = strdup(live_field(&at->about, "mountpoint")),
+                                    .user = at->user ? strdup(at->user) : NULL};
+        if (out->socket && out->mountpoint && (out->user || !at->user))
                 return 0;
-        fprintf(stderr, "ckptctl: %s: %s\n", live_field(&at->about, "mountpoint"), why);
+        live_target_release(out);
+        ctl_fail("the mounts cannot be listed", -ENOMEM);
         return -1;
+}
+
+int live_target_ask(const struct live_target *t, const char *request, struct live_reply *out)
+{
+        char why[256];
+
+        if (!live_ask(t->socket, request, out, why, sizeof why))
+                return 0;
+        fprintf(stderr, "ckptctl: %s: %s\n", t->mountpoint, why);
+        return -1;
+}
+
+int live_ask_mount(const struct ctl *c, const char *request, struct live_reply *out)
+{
+        CLEANUP(live_target_release) struct live_target t = {.socket = NULL};
+
+        return live_target_find(c, &t) ? -1 : live_target_ask(&t, request, out);
 }

@@ -210,11 +210,14 @@ static int print_json(const struct live_reply *r)
 int ctl_stats(const struct ctl *c)
 {
         CLEANUP(live_reply_release) struct live_reply before = {.n = 0};
+        CLEANUP(live_target_release) struct live_target t = {.socket = NULL};
         int rc;
 
+        if (live_target_find(c, &t))
+                return CTL_FAILED;
         for (;;) {
                 struct live_reply r;
-                if (live_ask_mount(c, control_word_name(CONTROL_STATS), &r))
+                if (live_target_ask(&t, control_word_name(CONTROL_STATS), &r))
                         return CTL_FAILED;
                 rc = CTL_OK;
                 if (c->json)

@@ -68,12 +68,12 @@ static void look_release(struct look *l)
         live_reply_release(&l->files);
 }
 
-static int look(const struct ctl *c, struct look *out)
+static int look(const struct live_target *t, struct look *out)
 {
         *out = (struct look){.at = seconds()};
-        if (live_ask_mount(c, control_word_name(CONTROL_STATUS), &out->status) ||
-            live_ask_mount(c, control_word_name(CONTROL_STATS), &out->stats) ||
-            live_ask_mount(c, control_word_name(CONTROL_FILES), &out->files)) {
+        if (live_target_ask(t, control_word_name(CONTROL_STATUS), &out->status) ||
+            live_target_ask(t, control_word_name(CONTROL_STATS), &out->stats) ||
+            live_target_ask(t, control_word_name(CONTROL_FILES), &out->files)) {
                 look_release(out);
                 return -1;
         }
@@ -275,7 +275,8 @@ static bool wait_for_key(enum order *order, unsigned *ms)
         return key == ' ';
 }
 
-static int watch(const struct ctl *c, struct look *now, struct look *then)
+static int watch(const struct ctl *c, const struct live_target *t, struct look *now,
+                 struct look *then)
 {
         unsigned ms =
                 c->interval_ms && c->interval_ms < 3600000 ? (unsigned)c->interval_ms : LOOK_MS;
@@ -286,7 +287,7 @@ static int watch(const struct ctl *c, struct look *now, struct look *then)
                 if (!wait_for_key(&order, &ms) || ends)
                         continue;
                 struct look next;
-                if (look(c, &next))
+                if (look(t, &next))
                         return CTL_FAILED;
                 look_release(then);
                 *then = *now;
@@ -297,9 +298,10 @@ static int watch(const struct ctl *c, struct look *now, struct look *then)
 
 int ctl_top(const struct ctl *c)
 {
+        CLEANUP(live_target_release) struct live_target t = {.socket = NULL};
         CLEANUP(look_release) struct look now, then = {.at = 0};
 
-        if (look(c, &now)) {
+        if (live_target_find(c, &t) || look(&t, &now)) {
                 now = then;
                 return CTL_FAILED;
         }
@@ -308,7 +310,7 @@ int ctl_top(const struct ctl *c)
                                 "--interval\n");
                 return CTL_FAILED;
         }
-        int rc = watch(c, &now, &then);
+        int rc = watch(c, &t, &now, &then);
         restore();
         if (rc != CTL_OK)
                 fprintf(stderr, "ckptctl: the mount does not answer any more\n");

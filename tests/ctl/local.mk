@@ -8,10 +8,11 @@ ctl_tests = \
 	%D%/drain.sh \
 	%D%/gs_names.sh \
 	%D%/live.sh \
+	%D%/other_users.sh \
 	%D%/recover.sh \
 	%D%/reload.sh \
 	%D%/top.sh \
 	%D%/uploads.sh \
 	$(NULL)
 all_tests += $(ctl_tests)
-EXTRA_DIST += $(ctl_tests) %D%/top.py %D%/top_picture.py %D%/top_picture.sh
+EXTRA_DIST += $(ctl_tests) %D%/other_users.py %D%/top.py %D%/top_picture.py %D%/top_picture.sh
