@@ -88,6 +88,14 @@ bool train_state_optional(const char *name)
         return strncmp(name, "scaler.", strlen("scaler.")) == 0;
 }
 
+bool train_state_moment(const char *name)
+{
+        for (size_t i = 1; i < GROUPS; i++)
+                if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+                        return true;
+        return false;
+}
+
 static void add_parts(struct shard *to, const struct trainer *t, unsigned groups)
 {
         const struct network *g = trainer_model(t);

@@ -21,6 +21,8 @@ enum train_share { TRAIN_SHARE_ALL, TRAIN_SHARE_LOADED, TRAIN_SHARE_WEIGHTS, TRA
 float train_state_number(const void *trainer, const char *name);
 /* Whether a save may lack it: it then begins anew. */
 bool train_state_optional(const char *name);
+/* Whether it is one of AdamW's, which SGD has not. */
+bool train_state_moment(const char *name);
 
 /* The tensors where a rank's trainers have them, of which there is one for each device, dealt to
  * those ranks: trainers that have the same are as one. 0 or -ENOMEM; release them whatever that

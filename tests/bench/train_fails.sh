@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
-plan 14
+plan 16
 cd "$tmp" || exit 1
 mkdir disk full
 
@@ -35,6 +35,15 @@ train steps=3 save=sync keep=on format=torch out=file >/dev/null
 file=$(saved file 003)
 mv "disk/$file.ckpt" "disk/${file%3}2.ckpt"
 fails "resume=.*2.ckpt: its state is that after step 3: name a" "a file of another step" resume="${file%3}2.ckpt"
+
+# What one optimizer has saved, and another needs.
+for format in dcp torch; do
+	train steps=1 save=sync keep=on format=$format out=sgd.$format >/dev/null
+	dir=$(saved sgd.$format 001)
+	[ $format = dcp ] || dir=$dir.ckpt
+	fails "resume=.*: it has no exp_avg.*: give optimizer.name=sgd, or name a file" "a save of SGD for AdamW, in $format," \
+		resume="$dir" optimizer.name=adamw
+done
 
 # Weights that are no numbers: what the sum of the logits comes to.
 check "the sum of the logits has no lower bound, and is saved" train loss=sum lr=10000 steps=12 steps_per_save=6 save=sync \

@@ -26,6 +26,7 @@ struct resume {
         char dir[PATH_MAX / 2], file[PATH_MAX]; /* what is read */
         struct found found;                     /* of a file */
         char why[512];
+        const char *remedy; /* that comes before the usual one; NULL: none */
 };
 
 static int read_ranges(void *arg, const struct io_range *v, size_t n, void *dst)
@@ -66,6 +67,17 @@ static int take_tensor(struct resume *r, size_t i, char *to)
         return err;
 }
 
+/* What SGD has saved has all but the moments. */
+static int refuse_lacking(struct resume *r, const struct shard_piece *want)
+{
+        if (!train_state_moment(want->name))
+                return refuse(r->why, sizeof r->why, "it has no tensor %s", want->name);
+        r->remedy = "give optimizer.name=sgd, or ";
+        return refuse(r->why, sizeof r->why,
+                      "it has no %s, which AdamW needs and optimizer.name=sgd does not save",
+                      want->name);
+}
+
 /* One tensor of the state, or this rank's part of it, to its place. */
 static int take_from_file(struct resume *r, const struct shard_piece *want, char *to)
 {
@@ -75,7 +87,7 @@ static int take_from_file(struct resume *r, const struct shard_piece *want, char
         if (i == r->found.shard.n && train_state_optional(want->name))
                 return 0;
         if (i == r->found.shard.n)
-                return refuse(r->why, sizeof r->why, "it has no tensor %s", want->name);
+                return refuse_lacking(r, want);
         const struct shard_piece *p = &r->found.shard.v[i];
         if (p->elem != want->elem || p->len != all)
                 return refuse(r->why, sizeof r->why,
@@ -208,7 +220,7 @@ static int take_from_items(struct resume *r, const struct dcp_item *v, size_t n,
         if (lacks && train_state_optional(want->name))
                 return 0;
         if (lacks)
-                return refuse(r->why, sizeof r->why, "it has no tensor %s", want->name);
+                return refuse_lacking(r, want);
         for (; lo < n && !err && !strcmp(v[lo].name, want->name); lo++) {
                 if (!fits(&v[lo], want))
                         return refuse(r->why, sizeof r->why,
@@ -328,13 +340,14 @@ int train_resume(const struct run *r, const struct keys *k, struct replicas *all
         if (!err)
                 err = take_states(from, k->resume, all);
         snprintf(text, sizeof text,
-                 "resume=%s: %s: name a file, or a directory with .metadata, that train has saved "
-                 "from this model",
+                 "resume=%s: %s: %sname a file, or a directory with .metadata, that train has "
+                 "saved from this model",
                  k->resume,
                  *why                                 ? why
                  : from && *from->why                 ? from->why
                  : from && from->io && *from->io->why ? from->io->why
-                                                      : strerror(-err));
+                                                      : strerror(-err),
+                 from && from->remedy ? from->remedy : "");
         if (from) {
                 found_release(&from->found);
                 train_state_release(&from->state);
