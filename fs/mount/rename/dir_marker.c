@@ -89,6 +89,7 @@ static void restored(void *arg, int err, const struct store_object *obj)
         (void)obj;
 
         restoring_end(r, r->key, err);
+        mutex_check_none();
         copy.done(copy.arg);
 }
 
@@ -108,5 +109,6 @@ void dir_marker_restore(struct mount *m, const char *key, const struct store_met
         if (!err)
                 return;
         restoring_end(r, key, err);
+        mutex_check_none();
         done(arg);
 }
