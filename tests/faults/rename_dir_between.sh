@@ -77,7 +77,8 @@ objects rm d/big
 rm -r "$mnt/e"
 objects fill d/f 1005 # more than a page
 sleep 3 # times of the store have seconds
-set_faults rename_dir_copied_late
+printf '[{"op": "PutObject", "key": ".ckptfs/intent/*", "skip": 1, "do": "delay", "stall": "10s"}]' >"$tmp/copied_late.json"
+set_faults "$tmp/copied_late.json"
 fdo rename "$mnt/d" "$mnt/e" >"$tmp/renamed" &
 renames=$!
 all_copied() { [ "$(store_ls e/ | grep -c /f)" -eq 1005 ]; }
