@@ -130,6 +130,6 @@ refused "differs from its checksum" resume=bad/step-00000004.ckpt
 truncate -s 100000 disk/bad/step-00000004.ckpt
 refused "name a file, or a directory with .metadata, that train has saved" resume=bad/step-00000004.ckpt
 train optimizer.name=sgd storage=disk path=disk save=sync steps=1 keep=on out=sgd >sgd.out
-refused "it has no tensor exp_avg.emb_stem.pos_emb" resume="$(suffix sgd)/step-00000001.ckpt"
+refused "it has no exp_avg.emb_stem.pos_emb, which AdamW needs" resume="$(suffix sgd)/step-00000001.ckpt"
 check "weights of a run without AdamW are read without its moments" train optimizer.name=sgd storage=disk path=disk \
 	resume="$(suffix sgd)/step-00000001.ckpt" steps=1 out=sgd.on
