@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <aws/auth/auth.h>
 #include <aws/common/error.h>
 #include <aws/http/request_response.h>
 #include <aws/io/io.h>
@@ -218,6 +219,13 @@ static void on_shutdown(void *arg)
         mutex_unlock(&c->mtx);
 }
 
+/* There are none, or none that are valid: an error of the library that looks for them and signs. */
+static bool is_of_credentials(int error)
+{
+        return error >= (int)AWS_ERROR_ENUM_BEGIN_RANGE(AWS_C_AUTH_PACKAGE_ID) &&
+               error <= (int)AWS_ERROR_ENUM_END_RANGE(AWS_C_AUTH_PACKAGE_ID);
+}
+
 static int errno_of(const struct call *call)
 {
         switch (call->status) {
@@ -244,7 +252,7 @@ static int errno_of(const struct call *call)
         case AWS_ERROR_OOM:
                 return -ENOMEM;
         default:
-                return -EIO;
+                return is_of_credentials(call->error) ? -EACCES : -EIO;
         }
 }
 

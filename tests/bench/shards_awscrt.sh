@@ -7,7 +7,7 @@
 . "$srcdir/tests/lib/sdk.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
 need_storage awscrt HAVE_AWSCRT
-plan $((sdk_planned + 12))
+plan $((sdk_planned + 13))
 cd "$tmp" || exit 1
 store_start storesim --log "$tmp/requests"
 sdk_cases
@@ -23,6 +23,12 @@ check "uploads were multipart" grep -q CompleteMultipartUpload requests
 AWS_SECRET_ACCESS_KEY=wrong bench shards storage=awscrt s3.endpoint="$CKPTFS_TEST_ENDPOINT" \
 	s3.uri="s3://$CKPTFS_TEST_BUCKET/p" >secret.out 2>&1
 check "a wrong key is said in one line" grep -q "$CKPTFS_TEST_BUCKET: Permission denied" secret.out
+(
+	unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
+	export AWS_EC2_METADATA_DISABLED=true
+	bench shards storage=awscrt s3.endpoint="$CKPTFS_TEST_ENDPOINT" s3.uri="s3://$CKPTFS_TEST_BUCKET/p" >none.out 2>&1
+)
+check "no key is said with what helps" grep -q "$CKPTFS_TEST_BUCKET: Permission denied .*: give a key" none.out
 
 sdk_denied '[{"op": "UploadPart", "do": "status", "status": 403, "code": "AccessDenied"}]'
 sdk_stopped
