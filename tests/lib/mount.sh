@@ -124,15 +124,22 @@ mount_atexit() {
 	[ -z "$mount_pid" ] || { kill -KILL "$mount_pid" && wait "$mount_pid"; } 2>/dev/null
 	while mounted; do umount -l "$mnt"; done
 	if [ "$tap_failed" -gt 0 ] || [ "$tap_n" -ne "$tap_planned" ]; then
-		cat "$mount_log.old" "$mount_log" 2>/dev/null | tail -n 60 | sed 's/^/# ckptfs: /'
+		cat "$mount_log.old" "$mount_log" 2>/dev/null | tail -n 200 | sed 's/^/# ckptfs: /'
 		[ ! -f "$requests" ] || tail -n 15 "$requests" | sed 's/^/# request: /'
 	fi
 }
 
-# A daemon that hangs is ended, so that what waits for it fails.
+# A daemon that hangs is ended, so that what waits for it fails; its log says where its threads were.
 mount_watch() {
 	timeout "${mount_limit:-240}" tail -f --pid="$1" /dev/null
-	[ $? -ne 124 ] || kill -KILL "$1"
+	[ $? -eq 124 ] || return 0
+	{
+		command -v gdb && timeout 60 gdb -p "$1" -batch -ex 'thread apply all backtrace 20'
+		for task in /proc/"$1"/task/*; do
+			echo "it hangs: $(cat "$task/comm" "$task/wchan" "$task/syscall" 2>&1 | xargs)"
+		done
+	} >>"$mount_log" 2>/dev/null
+	kill -KILL "$1"
 }
 
 mount_ckptfs() {
