@@ -5,6 +5,7 @@ EXTRA_DIST += \
 	%D%/lib/asked_store.h \
 	%D%/lib/clients.sh \
 	%D%/lib/hardened.sh \
+	%D%/lib/hundred_files.sh \
 	%D%/lib/mount.sh \
 	%D%/lib/mount_interop.sh \
 	%D%/lib/namespace.sh \

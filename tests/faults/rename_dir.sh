@@ -2,15 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # rename_dir.sh: a rename of a directory that fails or is cut off loses nothing, and can be finished.
 . "$srcdir/tests/lib/mount.sh"
+. "$srcdir/tests/lib/hundred_files.sh"
 need_fuse
 if on_gs; then plan 33; else plan 38; fi
-start_store
-mount_ckptfs attr_ttl=0
-objects fill d/f 100
-url=$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET
-recover() { "$builddir/ckptctl" recover "$url" -o endpoint="$CKPTFS_TEST_ENDPOINT"; }
-# Whether all 100 are below $1 and hold what they should.
-all_in() { [ "$(store_ls "$1/" | grep -c /f)" -eq 100 ] && [ "$(store_cat "$1/f00042")" = 42 ]; }
+hundred_files
 
 if on_gs; then set_faults gs_move_hiccups; else set_faults rename_hiccups; fi
 expect_eq "ok" "$(fdo rename "$mnt/d" "$mnt/e")" "a rename of a directory tries failed and lost replies again"

@@ -3,14 +3,10 @@
 # rename_recovered.sh: ckptctl recover may come while the mount is still at a directory's rename: both finish it, or the
 # mount takes it back, and nothing is lost.
 . "$srcdir/tests/lib/mount.sh"
+. "$srcdir/tests/lib/hundred_files.sh"
 need_fuse
 if on_gs; then plan 13; else plan 18; fi
-start_store
-mount_ckptfs attr_ttl=0
-objects fill d/f 100
-url=$CKPTFS_TEST_SCHEME://$CKPTFS_TEST_BUCKET
-recover() { "$builddir/ckptctl" recover "$url" -o endpoint="$CKPTFS_TEST_ENDPOINT"; }
-all_in() { [ "$(store_ls "$1/" | grep -c /f)" -eq 100 ] && [ "$(store_cat "$1/f00042")" = 42 ]; }
+hundred_files
 came_to() { [ "$(store_ls "$1/" | wc -l)" -ge "$2" ]; }
 since_faults() { tail -n "+$fault_from" "$requests"; }
 began_to_take_back() { since_faults | awk '/ CopyObject .* 403 / { no = 1 } no && $2 == "ListObjectsV2"' | grep -q .; }
