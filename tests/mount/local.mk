@@ -92,6 +92,7 @@ mount_tests = \
 	%D%/prometheus.sh \
 	%D%/publish.sh \
 	%D%/read_cache.sh \
+	%D%/read_huge.sh \
 	%D%/read_once.sh \
 	%D%/readers.sh \
 	%D%/refused.sh \
@@ -173,6 +174,7 @@ mount_gs_tests = \
 	%D%/gs/permissions.sh \
 	%D%/gs/plans.sh \
 	%D%/gs/publish.sh \
+	%D%/gs/read_huge.sh \
 	%D%/gs/read_once.sh \
 	%D%/gs/readers.sh \
 	%D%/gs/refused.sh \

@@ -39,10 +39,15 @@ enum { CLOSE_TO_OPEN, STRICT };
 enum { MOUNT_SENT_BACK = 64, MOUNT_ABSENT = 64, MOUNT_PROGRAMS = 32 };
 
 /* How a program reads; op_read_cache.c's. */
-struct mount_program {
-        char name[16];   /* as /proc has it; "": none */
-        unsigned large;  /* files in a row that it read in large blocks, */
+struct mount_trust {
+        unsigned row;    /* files in a row that it read in such a way, */
         unsigned needed; /* and how many are needed until it is trusted to do so */
+};
+
+struct mount_program {
+        char name[16];             /* as /proc has it; "": none */
+        struct mount_trust blocks; /* reads in large blocks */
+        struct mount_trust once;   /* reads what memory does not hold once, and no other does */
 };
 
 struct mount {

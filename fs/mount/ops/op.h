@@ -170,7 +170,11 @@ void read_cache_opener(const struct mount *m, struct handle *h, pid_t tid);
 bool read_cache_bypass_locked(struct mount *m, struct node *n, struct handle *h, int flags,
                               bool anew) REQUIRES(tree_mutex);
 /* The handle, if it was decided about, is open no more. */
-void read_cache_end_locked(struct node *n, const struct handle *h) REQUIRES(tree_mutex);
+void read_cache_end_locked(const struct mount *m, struct node *n, const struct handle *h)
+        REQUIRES(tree_mutex);
+
+/* Whether what is read by the handle, and not for the page cache, stays for who reads it next. */
+bool read_cache_stays(const struct handle *h);
 
 /* The kernel reads [off, off+size) by the handle: for its page cache, or else because a program
  * does. */

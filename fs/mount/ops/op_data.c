@@ -134,7 +134,7 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
                 .paged = !fi->lock_owner,
         };
         /* With O_DIRECT the program says that it wants the bytes of no cache. */
-        r->op.cacheable = !r->paged && !(fi->flags & O_DIRECT);
+        r->op.cacheable = !r->paged && !(fi->flags & O_DIRECT) && read_cache_stays(r->h);
         read_cache_note(r->m, r->h, (uint64_t)off, size, r->paged);
         (void)read_begin(r, 0);
 }

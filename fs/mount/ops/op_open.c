@@ -625,7 +625,7 @@ static void handle_end(struct mount *m, struct handle *h)
                 detach_file(m, n, h);
         tree_lock(m->tree);
         note_paged_locked(h);
-        read_cache_end_locked(n, h);
+        read_cache_end_locked(m, n, h);
         if (h->reads && !--n->nreaders) {
                 shown = TAKE_PTR(n->reader);
                 if (!n->nwriters) /* it was left for readers alone */

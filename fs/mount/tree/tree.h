@@ -11,6 +11,7 @@
 #define CKPTFS_MOUNT_TREE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -59,6 +60,8 @@ struct node_reads {
         unsigned rounds;    /* those when nobody else did */
         bool before;        /* it was opened to be read through the page cache */
         bool mapped, small; /* by who was to read past the cache; and in small blocks */
+        bool far;           /* somebody has read much of it past the cache */
+        atomic_bool stays;  /* what is read past the cache does, for who reads it next */
 };
 
 struct node {

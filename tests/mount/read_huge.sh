@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# read_huge.sh: which reads of a file that memory does not hold go through the kernel's page cache.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 15
+start_store --ttfb 2ms
+size=40000000
+head -c $size /dev/urandom >"$tmp/data"
+for n in 0 1 2 3 4 5 6; do store_put huge$n <"$tmp/data"; done
+figure() { getfattr --absolute-names --only-values -n user.ckptfs.stats "$mnt" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
+mark() { past_before=$(figure uncached_bytes) received_before=$(figure received_bytes); }
+past() { echo $(($(figure uncached_bytes) - past_before)); }
+# fetched TIMES: at most so many tenths of the file were fetched since the mark
+fetched() {
+	got=$(($(figure received_bytes) - received_before))
+	[ $got -le $((size / 10 * $1)) ] || { echo "$got bytes were fetched"; return 1; }
+}
+nobody_reads() { [ "$(figure handles)" = 0 ]; }
+reads() {
+	dd if="$mnt/$1" bs="${2:-1M}" status=none | cmp - "$tmp/data" && wait_for 10 nobody_reads
+}
+# reads_way PAST NAME FILE: the right bytes, so many past the cache
+reads_way() {
+	mark
+	check "$2: the right bytes" reads "$3"
+	expect_eq "$1" "$(past)" "$2"
+}
+
+mount_ckptfs memory=64M # of which half may hold what was read
+if grep -q 'no shared mappings of files that bypass it' "$mount_log"; then
+	umount_ckptfs
+	while [ "$tap_n" -lt "$tap_planned" ]; do skip "what is read past the page cache" "this kernel does not map it"; done
+	exit 0
+fi
+reads huge0 # from here on it is known how dd reads
+
+reads_way $size "a file that memory does not hold is read past the page cache" huge1
+expect_eq yes "$([ "$(figure read_cache_used)" -le $((40 << 20)) ] && echo yes)" \
+	"what is read past the page cache, and does not fit, stays in bounds"
+reads_way 0 "who reads such a file again goes through the page cache" huge1
+mark
+check "the third time it is in the page cache" reads huge1
+check "the third time it is not fetched" fetched 1
+reads_way 0 "the next such file is read through the page cache, since the last was read twice" huge2
+reads_way $size "a program whose last file was read once has the next one read past it" huge3
+
+# Another program, of which it is not known either that others read what it does.
+cp "$(command -v dd)" "$tmp/dd2"
+from_dd2() { "$tmp/dd2" if="$mnt/$1" bs=1M status=none; }
+from_dd2 huge4 >"$tmp/out"
+wait_for 10 nobody_reads
+mark
+"$tmp/dd2" if="$mnt/huge5" of="$tmp/out" bs=1M count=2 status=none
+wait_for 10 nobody_reads
+from_dd2 huge5 | cmp - "$tmp/data"
+expect_eq $((size + (2 << 20))) "$(past)" "who reads the beginning of a file, and then all of it, reads past the page cache"
+mark
+pids=
+for n in 1 2 3 4 5 6 7 8; do
+	from_dd2 huge6 2>"$tmp/reader$n" | cmp - "$tmp/data" >"$tmp/cmp$n" 2>&1 &
+	pids="$pids $!"
+done
+wait $pids
+expect_eq "" "$(cat "$tmp"/reader[1-8] "$tmp"/cmp[1-8])" "eight who begin together get the right bytes"
+check "eight who begin together fetch a file at most twice" fetched 21
+umount_ckptfs
