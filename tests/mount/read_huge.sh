@@ -3,7 +3,7 @@
 # read_huge.sh: which reads of a file that memory does not hold go through the kernel's page cache.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 15
+plan 18
 start_store --ttfb 2ms
 size=40000000
 head -c $size /dev/urandom >"$tmp/data"
@@ -64,4 +64,20 @@ done
 wait $pids
 expect_eq "" "$(cat "$tmp"/reader[1-8] "$tmp"/cmp[1-8])" "eight who begin together get the right bytes"
 check "eight who begin together fetch a file at most twice" fetched 21
+
+# A program that reads large files in small blocks, too, is trusted late with one that memory does not hold.
+cp "$(command -v dd)" "$tmp/dd3"
+for n in 1 2 3 4 5 6; do store_put more$n <"$tmp/data"; done
+dd3_reads() {
+	mark
+	"$tmp/dd3" if="$mnt/$1" bs="$2" status=none | cmp - "$tmp/data" && wait_for 10 nobody_reads
+}
+dd3_reads more1 4k
+dd3_reads more2 1M
+dd3_reads more3 4k
+dd3_reads more4 1M
+check "one that reads both in small and in large blocks gets the right bytes" dd3_reads more5 1M
+expect_eq 0 "$(past)" "a program that reads in small blocks, too, is not trusted at once"
+dd3_reads more6 1M
+expect_eq $size "$(past)" "it is trusted when it has read enough such files once, in large blocks"
 umount_ckptfs

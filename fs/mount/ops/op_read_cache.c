@@ -48,6 +48,11 @@ void read_cache_opener(const struct mount *m, struct handle *h, pid_t tid)
         h->program[n > 0 ? n : 0] = 0;
 }
 
+static uint64_t size_locked(const struct node *n) REQUIRES(tree_mutex)
+{
+        return n->file ? wfile_size(n->file) : n->size;
+}
+
 /* --- what is known of programs --- */
 
 /* One is trusted to read in large blocks when it did so often enough in a row: once, and twice as
@@ -87,11 +92,15 @@ static bool is_trusted_locked(struct mount *m, const struct handle *h) REQUIRES(
         return p && is_earned(&p->blocks);
 }
 
-static void learn_locked(struct mount *m, const struct handle *h, bool large) REQUIRES(tree_mutex)
+/* The program has read the handle's file in large blocks, or not. Who reads large files in small
+ * blocks is not trusted with what memory does not hold: each block read again is fetched again. */
+static void learn_blocks_locked(struct mount *m, const struct handle *h, bool large)
+        REQUIRES(tree_mutex)
 {
         struct mount_program *p = find_program_locked(m, h->program);
+        bool slow = !large && size_locked(h->node) >= LARGE;
 
-        if (!h->program[0] || (!p && !large))
+        if (!h->program[0] || (!p && !large && !slow))
                 return;
         if (!p) { /* the oldest makes room */
                 p = &m->programs.v[m->programs.next++ % MOUNT_PROGRAMS];
@@ -102,14 +111,11 @@ static void learn_locked(struct mount *m, const struct handle *h, bool large) RE
                 earn(&p->blocks);
         else
                 lose(&p->blocks, h->way == READS_PAST);
+        if (slow)
+                lose(&p->once, true);
 }
 
 /* --- handles --- */
-
-static uint64_t size_locked(const struct node *n) REQUIRES(tree_mutex)
-{
-        return n->file ? wfile_size(n->file) : n->size;
-}
 
 /* Whether memory does not hold all of it. */
 static bool is_huge_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex)
@@ -237,7 +243,7 @@ static void judge(struct mount *m, struct handle *h, bool large)
                 h->node->reads.small = true;
         if (h->way == READS_PAST)
                 note_far_locked(m, h->node);
-        learn_locked(m, h, large);
+        learn_blocks_locked(m, h, large);
         tree_unlock(m->tree);
 }
 
