@@ -103,6 +103,7 @@ mount_tests = \
 	%D%/rename_sent.sh \
 	%D%/rename_write.sh \
 	%D%/replaced.sh \
+	%D%/running.sh \
 	%D%/sent.sh \
 	%D%/s3_versions.sh \
 	%D%/skipped_names.sh \
@@ -184,6 +185,7 @@ mount_gs_tests = \
 	%D%/gs/rename_sent.sh \
 	%D%/gs/rename_write.sh \
 	%D%/gs/replaced.sh \
+	%D%/gs/running.sh \
 	%D%/gs/sent.sh \
 	%D%/gs/skipped_names.sh \
 	%D%/gs/symlinks.sh \

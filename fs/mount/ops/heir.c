@@ -8,9 +8,6 @@
 
 #include "base/banned.h"
 
-/* The kernel's FMODE_EXEC, which it hands on among the flags of an open. */
-enum { OPENED_TO_EXECUTE = 0x20 };
-
 /* What a lookup told is opened at once, or not at all. */
 #define TOLD_NS 1000000000LL
 

@@ -87,6 +87,10 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
 
 /* --- between the op files --- */
 
+/* The kernel's FMODE_EXEC, which it hands on among the flags of an open. Such a handle is open for
+ * as long as the program runs. */
+enum { OPENED_TO_EXECUTE = 0x20 };
+
 enum read_way { READS_NOT, READS_CACHED, READS_PAST };
 
 /* An open file, in the list of its mount, which the tree's lock guards. */
@@ -96,6 +100,7 @@ struct handle {
         struct node *node;     /* pinned, until the last reference */
         struct node *shown;    /* pinned: the kernel's, when that has given way to `node` */
         bool reads;
+        bool runs;         /* a program: counted in the node that the kernel knows */
         bool direct;       /* past the page cache: the kernel leaves each write of O_SYNC to us */
         pid_t opener;      /* the process, when it may write, else 0 */
         atomic_bool got;   /* some process got a descriptor: it has asked something by it */

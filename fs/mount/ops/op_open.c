@@ -415,6 +415,8 @@ static int attach_reader_locked(struct opening *o, struct replaced *old) REQUIRE
         if (err)
                 return err;
         n->nreaders++;
+        o->h->runs = o->fi.flags & OPENED_TO_EXECUTE;
+        o->shown->nrunning += o->h->runs;
         o->fi.noflush = !o->h->file; /* its closes mean nothing */
         o->fi.direct_io |= read_cache_bypass_locked(o->m, n, o->h, o->fi.flags, cut) ||
                            o->heir != NULL; /* the kernel's pages are those of another */
@@ -443,6 +445,14 @@ static int gone_locked(const struct opening *o) REQUIRES(tree_mutex)
         return o->due && o->n->removed ? -ENOENT : -ESTALE;
 }
 
+/* Whether a program that runs would be emptied. The kernel refuses each open that writes before it
+ * asks us, but one that only reads and empties after that. By then it has dropped the program's
+ * pages, too. */
+static bool empties_running_locked(const struct opening *o) REQUIRES(tree_mutex)
+{
+        return (o->fi.flags & (O_ACCMODE | O_TRUNC)) == (O_RDONLY | O_TRUNC) && o->n->nrunning;
+}
+
 static void open_now(struct opening *o)
 {
         struct mount *m = o->m;
@@ -454,6 +464,8 @@ static void open_now(struct opening *o)
         int err = is_gone_locked(o) ? gone_locked(o) : 0;
         if (!err && write && mount_drains(m)) /* since the open began */
                 err = -EROFS;
+        if (!err && empties_running_locked(o))
+                err = -ETXTBSY;
         if (!err && o->heir && !heir_fits_locked(m, n, o->shown, fuse_req_ctx(o->req), o->fi.flags))
                 err = -ESTALE;
         if (!err && write && !n->file && n->attr_sync && o->ask.asked < OP_ASK_MOST) {
@@ -626,6 +638,7 @@ static void handle_end(struct mount *m, struct handle *h)
         tree_lock(m->tree);
         note_paged_locked(h);
         read_cache_end_locked(m, n, h);
+        (h->shown ? h->shown : n)->nrunning -= h->runs;
         if (h->reads && !--n->nreaders) {
                 shown = TAKE_PTR(n->reader);
                 if (!n->nwriters) /* it was left for readers alone */

@@ -107,6 +107,7 @@ struct node {
         unsigned paged;     /* the turn of all pages that the kernel may have, or 0 */
         struct node_reads reads;
         unsigned nreaders; /* open files that read `reader` */
+        unsigned nrunning; /* open files that the kernel executes by this node */
         struct reader *reader;
         struct wfile *file;          /* while it is open for writing, one reference; else NULL */
         unsigned nwriters;           /* open files that share `file`, and changes under way */
