@@ -134,7 +134,7 @@ mount_watch() {
 	timeout "${mount_limit:-240}" tail -f --pid="$1" /dev/null
 	[ $? -eq 124 ] || return 0
 	{
-		command -v gdb && timeout 60 gdb -p "$1" -batch -ex 'thread apply all backtrace 20'
+		command -v gdb && timeout -k 5 60 gdb -p "$1" -batch -ex 'thread apply all backtrace 20'
 		for task in /proc/"$1"/task/*; do
 			echo "it hangs: $(cat "$task/comm" "$task/wchan" "$task/syscall" 2>&1 | xargs)"
 		done
