@@ -29,13 +29,14 @@ check_PROGRAMS += %D%/lib/fdo %D%/lib/objects
 %C%_lib_objects_SOURCES = %D%/lib/objects.c
 %C%_lib_objects_LDADD = fs/store/libstore.la
 
-# One call of a program fails: loaded into the mount by tests/faults/failing_calls.sh.
-check_DATA += %D%/lib/failing.so
-CLEANFILES += %D%/lib/failing.so
-EXTRA_DIST += %D%/lib/failing.c
-%D%/lib/failing.so: %D%/lib/failing.c
+# Calls of a program that fail: loaded into the mount by tests/faults/failing_calls.sh and one_thread.sh.
+preloads = %D%/lib/failing.so %D%/lib/one_taker.so
+check_DATA += $(preloads)
+CLEANFILES += $(preloads)
+EXTRA_DIST += %D%/lib/failing.c %D%/lib/one_taker.c
+$(preloads): %.so: %.c
 	$(AM_V_CCLD)$(MKDIR_P) $(@D) && $(CC) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) -U_FORTIFY_SOURCE -std=gnu11 $(WARN_CFLAGS) -O2 -g \
-		-fPIC -shared -o $@ $(srcdir)/%D%/lib/failing.c -ldl
+		-fPIC -shared -o $@ $< -ldl
 
 # The first depth: what a change breaks first, in minutes. All the rest is all_tests, by check-all.
 quick_tests = \
@@ -99,7 +100,7 @@ GCC_OTHERS = tests/interop/*|tests/trainers/*|tests/posix/f*|tests/posix/pjd*|te
 # The same C as another test, on a second protocol.
 GCC_SECOND = tests/mount/gs/*|tests/faults/gs/*
 # Memory, system calls, times and numbers that a sanitizer changes.
-GCC_MEASURED = tests/bench/ceiling.sh|tests/bench/hold.sh|tests/bench/selfcheck.sh|tests/bench/through_mount.sh|tests/bench/train_[fkpt]*|tests/bench/train_signal.sh|tests/bench/train_stores.sh|tests/faults/failing_calls.sh|tests/faults/memory_group.sh|tests/gpu/math_emulated.sh|tests/mount/idle.sh|tests/mount/privileges.sh|tests/mount/unseen.sh|tests/posix/parts.sh
+GCC_MEASURED = tests/bench/ceiling.sh|tests/bench/hold.sh|tests/bench/selfcheck.sh|tests/bench/through_mount.sh|tests/bench/train_[fkpt]*|tests/bench/train_signal.sh|tests/bench/train_stores.sh|tests/faults/failing_calls.sh|tests/faults/memory_group.sh|tests/faults/one_thread.sh|tests/gpu/math_emulated.sh|tests/mount/idle.sh|tests/mount/privileges.sh|tests/mount/unseen.sh|tests/posix/parts.sh
 # How hosts and hours meet: the more calls the better.
 GCC_LONG = tests/history/[hm]*|tests/posix/hosts.sh|tests/soak/*
 GCC_ALONE = $(GCC_PAGES)|$(GCC_OTHERS)|$(GCC_SECOND)|$(GCC_MEASURED)|$(GCC_LONG)

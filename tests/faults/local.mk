@@ -15,6 +15,7 @@ fault_tests = \
 	%D%/memory_group.sh \
 	%D%/name_excluded.sh \
 	%D%/name_refused.sh \
+	%D%/one_thread.sh \
 	%D%/publish_ends_late.sh \
 	%D%/read.sh \
 	%D%/readonly.sh \

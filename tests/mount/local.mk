@@ -127,7 +127,7 @@ mount_tests = \
 	%D%/xattr.sh \
 	$(NULL)
 all_tests += $(mount_tests)
-EXTRA_DIST += $(mount_tests) %D%/prometheus.rules.yaml
+EXTRA_DIST += $(mount_tests) %D%/names_in_pages.py %D%/prometheus.rules.yaml
 
 # The same on Google Cloud Storage. Add a test of the mount here, too, unless it is one of these: hns.sh and gs_*.sh are about
 # Google's alone; encryption.sh does both; cli.sh is about the keys of S3, and tests/creds has Google's;

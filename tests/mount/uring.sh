@@ -216,33 +216,8 @@ umount_ckptfs "umount ends the daemon"
 
 # Who makes a file may have its name in a page that is to be read from the mount, by the core that waits for the name.
 allowing Y io_uring=on
-timeout -k 5 120 python3 - "$mnt" >"$tmp/made" 2>&1 <<'END'
-import ctypes, os, sys, threading
-mnt, many = sys.argv[1], 300
-libc = ctypes.CDLL(None)
-libc.mmap.restype = ctypes.c_void_p
-os.mkdir(mnt + "/named")
-with open(mnt + "/names", "wb") as f:
-    for i in range(many):
-        f.write(f"{mnt}/named/{i}".encode().ljust(4096, b"\0"))
-fd, size = os.open(mnt + "/names", os.O_RDONLY), ctypes.c_size_t(many * 4096)
-names = libc.mmap(None, size, 1, 1, fd, ctypes.c_long(0))
-os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-def forget():
-    while True:
-        libc.madvise(ctypes.c_void_p(names), size, 4)
-        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-for _ in range(2):
-    threading.Thread(target=forget, daemon=True).start()
-made = 0
-for i in range(many):
-    new = libc.open(ctypes.c_void_p(names + i * 4096), os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o644)
-    made += new >= 0
-    os.close(new)
-print(made, len(os.listdir(mnt + "/named")), flush=True)
-os._exit(0)
-END
-expect_eq "300 300" "$(cat "$tmp/made")" "files are made whose names are read from the mount itself"
+made() { timeout -k 5 120 python3 "$srcdir/tests/mount/names_in_pages.py" "$mnt" 2>&1; }
+expect_eq "300 300" "$(made)" "files are made whose names are read from the mount itself"
 umount_ckptfs "a mount ends whose files had their names in it"
 
 allowing Y io_uring=on attr_ttl=0

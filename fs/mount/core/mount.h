@@ -107,6 +107,7 @@ struct mount {
         size_t cache_most;           /* and its bytes */
         bool maps_direct;            /* the kernel maps files whose reads bypass the page cache */
         bool rings;                  /* the kernel may send requests by io_uring */
+        atomic_uint takers;          /* threads that take requests from /dev/fuse */
         uid_t uid;
         gid_t gid;
         dev_t dev;          /* of the mount, 0 until it stands */

@@ -443,12 +443,17 @@ int session_start(struct session *s, char *why, size_t nwhy)
         while (!err && s->nthreads < want) {
                 err = -pthread_create(&s->threads[s->nthreads], NULL, take_requests, s);
                 s->nthreads += !err;
+                atomic_store(&s->m->takers, s->nthreads);
         }
         if (!s->nthreads) {
                 snprintf(why, nwhy, "no thread could be started: %s: end another program",
                          strerror(-err));
                 return err;
         }
+        if (err)
+                log_warn_of(LOG_ABOUT(.remedy = "end another program, and mount again"),
+                            "%u of %u threads that take requests could be started: %s", s->nthreads,
+                            want, strerror(-err));
         start_rings(s);
         return 0;
 }

@@ -566,7 +566,7 @@ void lookup_begin(struct lookup *l)
  * page that is to be read from this mount. A ring's are taken by its core's thread alone. */
 static bool others_serve(const struct mount *m)
 {
-        return m->params.threads > 1 && !m->rings;
+        return atomic_load_explicit(&m->takers, memory_order_relaxed) > 1 && !m->rings;
 }
 
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
