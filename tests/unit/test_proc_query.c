@@ -22,8 +22,10 @@ static int begun, ended, dropped, wholes[MOST], order[MOST];
 struct one {
         struct proc_query look; /* stays the first field */
         int no;
-        bool blocks;
+        bool blocks, runs;
 };
+
+static atomic_bool go; /* what runs waits for it, and does not sleep */
 
 static void count(int *what)
 {
@@ -53,6 +55,8 @@ static void see(struct proc_query *l, struct proc_view *view)
         ck_assert_ptr_nonnull(view->list);
         if (((struct one *)l)->blocks)
                 ck_assert_int_eq(read(gate[0], &b, 1), 1);
+        while (((struct one *)l)->runs && !atomic_load(&go))
+                ;
 }
 
 static void end(struct proc_query *l, bool whole)
@@ -69,14 +73,21 @@ static void drop(struct proc_query *l)
         count(&dropped);
 }
 
-static void add(int no, bool blocks)
+static void add_one(struct one one)
 {
         struct one *o = calloc(1, sizeof *o);
         ck_assert_ptr_nonnull(o);
-        *o = (struct one){.look = {.begin = begin, .see = see, .end = end, .drop = drop},
-                          .no = no,
-                          .blocks = blocks};
+        *o = one;
+        o->look.begin = begin;
+        o->look.see = see;
+        o->look.end = end;
+        o->look.drop = drop;
         ck_assert(proc_queries_add(proc_queries, &o->look));
+}
+
+static void add(int no, bool blocks)
+{
+        add_one((struct one){.no = no, .blocks = blocks});
 }
 
 static void open_gate(int n)
@@ -88,6 +99,7 @@ static void open_gate(int n)
 static void setup(void)
 {
         begun = ended = dropped = 0;
+        atomic_store(&go, false);
         ck_assert_int_eq(pipe(gate), 0);
         proc_queries = proc_queries_start(7);
         ck_assert_ptr_nonnull(proc_queries);
@@ -109,6 +121,25 @@ START_TEST(looks_at_processes_end_in_their_order)
                 ck_assert(wholes[i]);
                 ck_assert_int_eq(order[i], i);
         }
+}
+END_TEST
+
+/* One user's first look takes long, and many come behind it before the looks of two others. */
+START_TEST(users_take_turns)
+{
+        enum { N = 10, USERS = 3 };
+        static const int first[] = {0, N, 2 * N, 1, N + 1, 2 * N + 1};
+
+        for (int u = 0; u < USERS; u++)
+                for (int i = 0; i < N; i++) {
+                        add_one((struct one){
+                                .look.uid = 1000 + (uid_t)u, .no = u * N + i, .runs = !u && !i});
+                        wait_until(&begun, 1);
+                }
+        atomic_store(&go, true);
+        wait_until(&dropped, USERS * N);
+        for (size_t i = 0; i < sizeof first / sizeof first[0]; i++)
+                ck_assert_int_eq(order[i], first[i]);
 }
 END_TEST
 
@@ -161,6 +192,7 @@ int main(void)
         TCase *t = tcase_create("look");
         tcase_add_checked_fixture(t, setup, teardown);
         tcase_add_test(t, looks_at_processes_end_in_their_order);
+        tcase_add_test(t, users_take_turns);
         tcase_add_test(t, a_query_that_blocks_is_given_up_and_dropped_later);
         tcase_add_test(t, however_many_block_each_ends);
         tcase_add_test(t, the_end_waits_for_all_that_can_end);

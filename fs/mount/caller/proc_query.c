@@ -19,7 +19,14 @@
 enum {
         THREADS = 4,    /* so many looks less one may be stuck; then none is made */
         PATIENCE = 150, /* ms that a look may take, not counting that its thread waits to run */
-        TICK = 50       /* ms between two looks at the looker */
+        TICK = 50,      /* ms between two looks at the looker */
+        QUEUES = 16     /* users that share one take turns as one */
+};
+
+/* What a user's processes have to wait for. */
+struct queue {
+        struct proc_query *first, **last; /* not begun, in order */
+        struct proc_query *batch;         /* came before the view that is used now */
 };
 
 struct proc_queries {
@@ -27,17 +34,21 @@ struct proc_queries {
         struct mutex mtx;
         pthread_cond_t work, tick, drained;
         struct {
-                struct proc_query *queue, **last; /* not begun, in order */
-                struct proc_query *batch;         /* came before the view that is used now */
-                bool active;                      /* a thread serves them */
-                bool watched;                     /* another watches it */
+                struct queue queues[QUEUES];
+                unsigned next;  /* the queue whose turn it is */
+                size_t waiting; /* in all of them */
+                bool active;    /* a thread serves them */
+                bool watched;   /* another watches it */
                 bool over;
                 struct proc_query *now; /* being seen by the active thread, or NULL */
                 pid_t seer;             /* that thread */
                 int64_t since;
                 unsigned turn; /* counts what is seen */
                 unsigned stuck, users;
+                unsigned begun; /* threads */
         } locked GUARDED_BY(&mtx);
+        /* A thread has its own, since one that is stuck goes on with them. */
+        struct proc_view views[THREADS + 1][QUEUES];
 };
 
 static int64_t now_ms(void)
@@ -114,31 +125,66 @@ static bool see_locked(struct proc_queries *k, struct proc_query *l, struct proc
         return mine;
 }
 
-/* Serves what is queued until there is nothing more, or another goes on. */
-static void serve_locked(struct proc_queries *k) REQUIRES(&k->mtx)
+/* Most have seen nothing. */
+static void view_clear(struct proc_view *view)
 {
-        struct proc_view view = {.list = k->mounts};
+        if (view->npids)
+                proc_view_release(view);
+}
+
+static void queue_init(struct queue *q)
+{
+        q->first = NULL;
+        q->last = &q->first;
+}
+
+/* The next that something waits in, which is so. */
+static unsigned take_turn_locked(struct proc_queries *k) REQUIRES(&k->mtx)
+{
+        unsigned i = k->locked.next;
+
+        while (!k->locked.queues[i].batch && !k->locked.queues[i].first)
+                i = (i + 1) % QUEUES;
+        k->locked.next = (i + 1) % QUEUES;
+        return i;
+}
+
+/* Takes the first, whose view is begun anew for those who came since. */
+static struct proc_query *take_locked(struct proc_queries *k, struct queue *q,
+                                      struct proc_view *view) REQUIRES(&k->mtx)
+{
+        if (!q->batch) {
+                view_clear(view);
+                q->batch = q->first;
+                queue_init(q);
+        }
+        struct proc_query *l = q->batch;
+        q->batch = l->next;
+        view->list = k->mounts;
+        k->locked.waiting--;
+        return l;
+}
+
+/* Serves what is queued until there is nothing more, or another goes on: one of each queue in turn,
+ * so that who has many descriptors, or many processes with them, holds up others by one look. */
+static void serve_locked(struct proc_queries *k, struct proc_view *views) REQUIRES(&k->mtx)
+{
         bool mine = true;
 
-        while (mine && (k->locked.batch || k->locked.queue)) {
-                if (!k->locked.batch) {
-                        proc_view_release(&view);
-                        k->locked.batch = k->locked.queue;
-                        k->locked.queue = NULL;
-                        k->locked.last = &k->locked.queue;
-                }
-                struct proc_query *l = k->locked.batch;
+        while (mine && k->locked.waiting) {
+                unsigned turn = take_turn_locked(k);
+                struct proc_query *l = take_locked(k, &k->locked.queues[turn], &views[turn]);
                 bool sees = k->locked.stuck < THREADS - 1;
-                k->locked.batch = l->next;
                 mutex_unlock(&k->mtx);
                 l->begin(l);
                 mutex_lock(&k->mtx);
                 if (sees)
-                        mine = see_locked(k, l, &view);
+                        mine = see_locked(k, l, &views[turn]);
                 if (mine)
                         end_locked(k, l, sees);
         }
-        proc_view_release(&view);
+        for (unsigned i = 0; i < QUEUES; i++)
+                view_clear(&views[i]);
         if (!mine)
                 return;
         k->locked.active = false;
@@ -166,7 +212,7 @@ static bool is_stuck_locked(struct proc_queries *k, unsigned turn) REQUIRES(&k->
 
 /* Watches who serves, until there is nothing to do for two ticks, and serves in its place when it
  * is stuck. */
-static void watch_locked(struct proc_queries *k) REQUIRES(&k->mtx)
+static void watch_locked(struct proc_queries *k, struct proc_view *views) REQUIRES(&k->mtx)
 {
         unsigned turn, idle = 0;
 
@@ -185,7 +231,7 @@ static void watch_locked(struct proc_queries *k) REQUIRES(&k->mtx)
                 log_info("a look at who has a file open is given up: a process does not let it be "
                          "seen");
                 end_locked(k, l, false);
-                serve_locked(k);
+                serve_locked(k, views);
                 return;
         }
         k->locked.watched = false;
@@ -196,14 +242,15 @@ static void *look_thread(void *arg)
         struct proc_queries *k = arg;
 
         mutex_lock(&k->mtx);
-        while (!k->locked.over || k->locked.active || k->locked.queue) {
-                if (!k->locked.active && k->locked.queue) {
+        struct proc_view *views = k->views[k->locked.begun++];
+        while (!k->locked.over || k->locked.active || k->locked.waiting) {
+                if (!k->locked.active && k->locked.waiting) {
                         k->locked.active = true;
                         if (!k->locked.watched)
                                 pthread_cond_signal(&k->work);
-                        serve_locked(k);
+                        serve_locked(k, views);
                 } else if (k->locked.active && !k->locked.watched) {
-                        watch_locked(k);
+                        watch_locked(k, views);
                 } else {
                         mutex_wait(&k->work, &k->mtx);
                 }
@@ -229,7 +276,8 @@ struct proc_queries *proc_queries_start(dev_t dev)
         mutex_cond_init(&k->tick);
         mutex_cond_init(&k->drained);
         mutex_lock(&k->mtx);
-        k->locked.last = &k->locked.queue;
+        for (unsigned i = 0; i < QUEUES; i++)
+                queue_init(&k->locked.queues[i]);
         k->locked.users = 1;
         while (k->locked.users <= THREADS && !pthread_create(&thread, NULL, look_thread, k)) {
                 pthread_detach(thread);
@@ -250,8 +298,10 @@ bool proc_queries_add(struct proc_queries *k, struct proc_query *l)
         mutex_lock(&k->mtx);
         bool takes = !k->locked.over;
         if (takes) {
-                *k->locked.last = l;
-                k->locked.last = &l->next;
+                struct queue *q = &k->locked.queues[l->uid % QUEUES];
+                *q->last = l;
+                q->last = &l->next;
+                k->locked.waiting++;
         }
         if (takes && !k->locked.active)
                 pthread_cond_signal(&k->work);
@@ -262,7 +312,7 @@ bool proc_queries_add(struct proc_queries *k, struct proc_query *l)
 void proc_queries_stop(struct proc_queries *k)
 {
         mutex_lock(&k->mtx);
-        while (k->locked.active || k->locked.queue)
+        while (k->locked.active || k->locked.waiting)
                 mutex_wait(&k->drained, &k->mtx);
         k->locked.over = true;
         pthread_cond_broadcast(&k->work);

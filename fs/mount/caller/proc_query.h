@@ -3,8 +3,8 @@
  *
  * A look may have to wait for a process that itself waits for our reply, when that executes another
  * program (proc_fds.h). So looks have threads of their own, of which one looks and another watches
- * it: a look that blocks is given up after a moment, and the next ones go on. They come in order.
- */
+ * it: a look that blocks is given up after a moment, and the next ones go on. Those of a user come
+ * in order, and users take turns. */
 #ifndef CKPTFS_MOUNT_PROC_QUERY_H
 #define CKPTFS_MOUNT_PROC_QUERY_H
 
@@ -15,11 +15,12 @@
 #include "mount/caller/proc_fds.h"
 
 /* What the owner embeds, on the heap. Of each look, begin() runs first and end() last, once, in the
- * order in which the looks came; see() between the two, or, when it blocks, still after end(): so
- * it may use nothing that end() gives away. drop() frees it. No lock is held. */
+ * order in which the looks of its user came; see() between the two, or, when it blocks, still after
+ * end(): so it may use nothing that end() gives away. drop() frees it. No lock is held. */
 struct proc_query {
         struct proc_query *next; /* proc_query.c's, with */
         unsigned users;
+        uid_t uid; /* who waits for it */
         void (*begin)(struct proc_query *l);
         void (*see)(struct proc_query *l, struct proc_view *view);
         void (*end)(struct proc_query *l, bool whole); /* whether see() has come to its end */
@@ -30,8 +31,8 @@ struct proc_queries;
 
 /* Starts the threads; `dev` is the device of the files that matter. NULL: they cannot be had. */
 struct proc_queries *proc_queries_start(dev_t dev);
-/* Queues a look. Looks that come meanwhile are served by one view. False, with nothing done: no
- * more is taken. */
+/* Queues a look. Looks of a user that come meanwhile are served by one view. False, with nothing
+ * done: no more is taken. */
 bool proc_queries_add(struct proc_queries *k, struct proc_query *l);
 /* Waits until each look that was queued has ended; see() of one that blocks may go on. No more is
  * taken from then on. */

@@ -139,6 +139,7 @@ static void look_who_has_it(struct sizing *z)
                 sizing_end(z, -ENOMEM);
                 return;
         }
+        l->look.uid = fuse_req_ctx(z->req)->uid;
         l->look.begin = open_begin;
         l->look.see = open_see;
         l->look.end = open_end;
