@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 command -v python3 >/dev/null || skip_all "python3 lists a part of a directory here"
-plan 7
+plan 8
 n=250000
 ! sanitized || n=30000
 start_store --null --fill many/f=$n
@@ -29,6 +29,20 @@ requests_mark
 # promise: list.once
 expect_eq "$n $(printf 'f%08d' $((n - 1)))" "$(names 0)" "$n entries are listed, each once, in order"
 check "$n entries ask for a page of 1,000 a request" test "$(requests_of ListObjectsV2)" -le $((n / 1000 + 2))
+expect_eq "8999 6000 3000 0" "$(python3 -c 'import ctypes, sys
+libc = ctypes.CDLL(None)
+libc.opendir.restype = libc.readdir.restype = ctypes.c_void_p
+d = ctypes.c_void_p(libc.opendir(sys.argv[1].encode()))
+libc.telldir.restype, libc.seekdir.argtypes = ctypes.c_long, [ctypes.c_void_p, ctypes.c_long]
+name = lambda: ctypes.string_at(libc.readdir(d) + 19).decode()
+dots, places = {name(), name()}, []
+for _ in range(9000):
+    places.append(libc.telldir(d))
+    last = name()
+print(int(last[1:]), end="")
+for i in (6000, 3000, 0):
+    libc.seekdir(d, places[i])
+    print("", int(name()[1:]), end="")' "$mnt/many")" "a place thousands of entries before is found again"
 more=$(($(had) - before))
 most=32
 ! on_gs || most=96 # with nodes of the first 131,072

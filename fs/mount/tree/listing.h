@@ -2,9 +2,9 @@
 /* listing.h: the entries of a directory as they come from the store, page by page, in bounded
  * memory.
  *
- * Entries are numbered from 0; two pages are held, the one being read and the one after it, which
- * is fetched ahead. Going back behind them lists anew. Names that cannot be files are left out and
- * counted. Thread-safe; nothing blocks. */
+ * Entries are numbered from 0; the page being read is held, the one before it, and some that are
+ * fetched ahead. Going back behind them lists anew, and counts what is there then. Names that
+ * cannot be files are left out and counted. Thread-safe; nothing blocks. */
 #ifndef CKPTFS_MOUNT_LISTING_H
 #define CKPTFS_MOUNT_LISTING_H
 
