@@ -38,10 +38,10 @@ reads huge0 # from here on it is known how dd reads
 reads_way $size "a file that memory does not hold is read past the page cache" huge1
 expect_eq yes "$([ "$(figure read_cache_used)" -le $((40 << 20)) ] && echo yes)" \
 	"what is read past the page cache, and does not fit, stays in bounds"
-reads_way 0 "who reads such a file again goes through the page cache" huge1
+reads_way 0 "who reads again what memory does not hold goes through the page cache" huge1
 mark
-check "the third time it is in the page cache" reads huge1
-check "the third time it is not fetched" fetched 1
+check "a file that was read twice is in the page cache" reads huge1
+check "a file that is in the page cache is not fetched" fetched 1
 reads_way 0 "the next such file is read through the page cache, since the last was read twice" huge2
 reads_way $size "a program whose last file was read once has the next one read past it" huge3
 
@@ -76,8 +76,8 @@ dd3_reads more1 4k
 dd3_reads more2 1M
 dd3_reads more3 4k
 dd3_reads more4 1M
-check "one that reads both in small and in large blocks gets the right bytes" dd3_reads more5 1M
+check "a program that reads both in small and in large blocks gets the right bytes" dd3_reads more5 1M
 expect_eq 0 "$(past)" "a program that reads in small blocks, too, is not trusted at once"
 dd3_reads more6 1M
-expect_eq $size "$(past)" "it is trusted when it has read enough such files once, in large blocks"
+expect_eq $size "$(past)" "a program is trusted with such files when it has read enough of them once, in large blocks"
 umount_ckptfs
