@@ -3,7 +3,7 @@
 # Google: identities from elsewhere: a token from a file, a URL, a program or AWS is exchanged.
 scheme=gs
 . "$srcdir/tests/lib/creds.sh"
-plan 26
+plan 29
 # external NAME SOURCE [MORE]: a credential file with that credential_source
 external() {
 	cat >"$tmp/$1.json" <<END
@@ -73,6 +73,31 @@ printf '#!/bin/sh\necho topsecret\n' >"$tmp/program"
 refused "a program that prints something else is told" 'no JSON' "$(named program)" $allow
 printf '#!/bin/sh\nexec sleep 60\n' >"$tmp/program"
 refused "a program that does not end is ended" 'did not end in 5 s' "$(named program)" $allow
+# hangs DOES: a program that does something to be hard to end, and does not end
+hangs() {
+	printf '#!/usr/bin/env python3\nimport os, time\nopen("%s", "w").write(str(os.getpid()))\n%s\ntime.sleep(100)\n' \
+		"$tmp/pid" "$1" >"$tmp/program"
+}
+has_run() { [ -s "$tmp/pid" ] && ! kill -0 "$(cat "$tmp/pid")" 2>/dev/null; }
+other_user="a program that has become another user is not waited for"
+if ! command -v python3 >/dev/null; then
+	skip "a program that has left its process group is not waited for" "python3 is not installed"
+	skip "a program that has left its process group is ended" "python3 is not installed"
+	skip "$other_user" "python3 is not installed"
+else
+	hangs 'os.setpgid(0, os.getpgid(os.getppid()))'
+	refused "a program that has left its process group is not waited for" 'did not end in 5 s' "$(named program)" $allow
+	check "a program that has left its process group is ended" has_run
+	as_who='setpriv --bounding-set=-kill --inh-caps=-kill'
+	if [ "$(id -u)" = 0 ] && $as_who true 2>/dev/null; then
+		hangs 'os.setuid(65534)'
+		refused "$other_user" 'did not end in 5 s' "$(named program)" $allow
+		kill "$(cat "$tmp/pid")"
+	else
+		skip "$other_user" "setpriv cannot take the right to end the processes of others"
+	fi
+	as_who=''
+fi
 
 for answer in expired:'expired|does not know' garbage:'no JSON'; do
 	identity "{\"issue\": {\"only\": true}, $exchange, \"answer\": \"${answer%%:*}\"}, $rest}"

@@ -18,7 +18,7 @@
 
 #include "base/banned.h"
 
-enum { OUTPUT_MAX = 64 << 10, LOOK_MS = 100 };
+enum { OUTPUT_MAX = 64 << 10, LOOK_MS = 100, KILLED_MS = 1000 };
 
 extern char **environ;
 
@@ -140,6 +140,27 @@ static int collect(struct cred_ask *a, int fd, int64_t until, struct buf *out)
         }
 }
 
+/* Whether one that was to be ended runs on. */
+static bool runs_on(struct cred_ask *a)
+{
+        if (a->left && waitpid(a->left, NULL, WNOHANG))
+                a->left = 0;
+        return a->left;
+}
+
+/* It may have left its group. One that has become another user's, as by sudo, cannot be ended, nor
+ * one that waits for a disk: nobody waits for it. */
+static void stop(struct cred_ask *a, pid_t pid)
+{
+        int64_t until = clock_ms() + KILLED_MS;
+
+        kill(-pid, SIGKILL);
+        kill(pid, SIGKILL);
+        a->left = pid;
+        while (runs_on(a) && clock_ms() <= until)
+                usleep(1000);
+}
+
 /* Its exit status, or -1 when it did not end by itself in time: then it is ended. */
 static int reap(struct cred_ask *a, pid_t pid, int64_t until, bool at_once)
 {
@@ -150,8 +171,7 @@ static int reap(struct cred_ask *a, pid_t pid, int64_t until, bool at_once)
                         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
                 usleep(1000);
         }
-        kill(-pid, SIGKILL);
-        waitpid(pid, &status, 0);
+        stop(a, pid);
         return -1;
 }
 
@@ -162,6 +182,11 @@ int cred_exec(struct cred_ask *a, const char *what, char *const argv[], char *co
         int64_t until = clock_ms() + timeout_ms;
         pid_t pid;
 
+        if (runs_on(a))
+                return cred_no(a, -ETIMEDOUT,
+                               "%s: process %d, which was to print them before, cannot be ended: "
+                               "end it",
+                               what, (int)a->left);
         int err = start(argv, env, &pid, &fd);
         if (err)
                 return cred_no(a, err == -ENOMEM ? err : -EINVAL,

@@ -25,6 +25,7 @@ struct cred_ask {
         char *sse, *sse_kms_key;
         long *skew_s;                    /* of the chain, see cred_chain_skew(); NULL: none */
         const int *stop;                 /* atomic: the chain is closed */
+        pid_t left;                      /* a program that could not be ended, or 0 */
         char secret_file[CRED_FILE_MAX]; /* where the source found one; "" nowhere */
         char why[CRED_WHY_MAX];
 };
