@@ -2,6 +2,7 @@
 EXTRA_DIST += \
 	%D%/coverage.awk \
 	%D%/coverage.sh \
+	%D%/lib/alone.sh \
 	%D%/lib/asked_store.h \
 	%D%/lib/clients.sh \
 	%D%/lib/hardened.sh \

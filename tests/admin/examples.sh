@@ -6,7 +6,8 @@
 # what a page expects to be there before, and what cannot be run, and why. With $CKPTFS_DEBIAN, a Debian that has the
 # packages of the build, the machine is a copy of that one: tests/packages/packages.sh does so.
 [ -n "${CKPTFS_IN_NAMESPACE-}" ] || ! unshare -mpfn --propagation private --mount-proc true 2>/dev/null ||
-	exec env CKPTFS_IN_NAMESPACE=yes unshare -mpfn --kill-child --propagation private --mount-proc sh "$0"
+	exec env CKPTFS_IN_NAMESPACE=yes unshare -mpfn --kill-child --propagation private --mount-proc \
+		sh "$srcdir/tests/lib/alone.sh" sh "$0"
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 let_users_mount || :
@@ -18,8 +19,6 @@ for tool in setpriv useradd getfattr mpirun jq; do
 done
 only=${CKPTFS_PAGES:-ckptfs.1 ckptfs.conf.5 ckptfs-credentials.7 mount.ckptfs.8 ckptctl.8 storesim.1 ckptbench.1 ckptfs-admin.7 README.md}
 plan_file=$srcdir/tests/admin/examples.plan
-# A mount of another test that stays here would outlive its umount there.
-awk '$3 ~ /^fuse/ { print $2 }' /proc/self/mounts | while read -r other; do umount -l "$other"; done
 
 # --- the machine
 world=$tmp/world

@@ -3,7 +3,7 @@
 # hosts_ssh.sh: two hosts train together, which are network namespaces of this machine: mpirun logs in by ssh, and
 # ranks speak to each other over a link of the two.
 [ -n "${HOSTS_SSH-}" ] || ! unshare --net --uts --mount true 2>/dev/null ||
-	exec env HOSTS_SSH=yes unshare --net --uts --mount --propagation private sh "$0"
+	exec env HOSTS_SSH=yes unshare --net --uts --mount --propagation private sh "$srcdir/tests/lib/alone.sh" sh "$0"
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"

@@ -4,7 +4,7 @@
 # lines, while two programs save and one loads. As root, with Debian's python3-pyte, python3-pil and fonts-dejavu-core:
 #
 #	srcdir=. builddir=build sh tests/ctl/top_picture.sh docs/top.png
-[ -n "${CKPTFS_IN_NAMESPACE-}" ] || exec env CKPTFS_IN_NAMESPACE=yes unshare -m --propagation private sh "$0" "$@"
+[ -n "${CKPTFS_IN_NAMESPACE-}" ] || exec env CKPTFS_IN_NAMESPACE=yes unshare -m --propagation private sh "$srcdir/tests/lib/alone.sh" sh "$0" "$@"
 . "${srcdir:?}/tests/lib/mount.sh"
 mount -t tmpfs tmpfs /mnt
 at_exit 'umount -l /mnt'

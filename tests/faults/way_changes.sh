@@ -3,10 +3,10 @@
 # way_changes.sh: the way to the store changes while the bucket is mounted: its name gets another address, where the old
 # one is gone, silent, or still answers; and the proxy on the way dies and comes back. What was under way goes on, and
 # what cannot is told.
-[ -n "${CKPTFS_OWN_HOSTS:-}" ] || ! unshare -m true 2>/dev/null || CKPTFS_OWN_HOSTS=yes exec unshare -m sh "$0"
+. "${srcdir:?}/tests/lib/namespace.sh"
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-[ -n "${CKPTFS_OWN_HOSTS:-}" ] || skip_all "no namespace can be made"
+[ -n "${CKPTFS_IN_NAMESPACE-}" ] || skip_all "no namespace can be made"
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 plan 19
 

@@ -138,6 +138,11 @@ mount_watch() {
 		for task in /proc/"$1"/task/*; do
 			echo "it hangs: $(cat "$task/comm" "$task/wchan" "$task/syscall" 2>&1 | xargs)"
 		done
+		# A mount namespace that was made meanwhile has a copy of the mount, whose umount leaves that.
+		grep -lF " $mnt " /proc/[0-9]*/mountinfo | while read -r holder; do
+			holder=${holder%/mountinfo}
+			echo "it is mounted in $(readlink "$holder/ns/mnt") of $(tr '\0' ' ' <"$holder/cmdline")"
+		done | sort -u -k 5,5
 	} >>"$mount_log" 2>/dev/null
 	kill -KILL "$1"
 }

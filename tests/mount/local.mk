@@ -83,6 +83,7 @@ mount_tests = \
 	%D%/notify.sh \
 	%D%/odd_names.sh \
 	%D%/options.sh \
+	%D%/other_namespace.sh \
 	%D%/otlp.sh \
 	%D%/parts.sh \
 	%D%/permissions.sh \

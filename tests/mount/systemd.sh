@@ -22,7 +22,6 @@ cat >"$tmp/enter.sh" <<'END'
 set -e
 mount --make-rshared / # as systemd does where it boots
 mount -t proc proc /proc
-awk '$3 ~ /^fuse/ { print $2 }' /proc/self/mounts | while read -r other; do umount -l "$other"; done
 mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs /home
 mount -t tmpfs tmpfs /var/log
@@ -208,8 +207,8 @@ why=''
 : >"$tmp/result"
 if [ -z "$why" ]; then
 	# unshare waits for its child whatever it is sent: end_group ends both.
-	sh -c 'echo $$ >"$1/cgroup.procs"; exec unshare -C -m -p -f -i -u --kill-child --propagation private sh "$2/enter.sh" "$2"' \
-		sh "$group" "$tmp" &
+	sh -c 'echo $$ >"$1/cgroup.procs"; exec unshare -C -m -p -f -i -u --kill-child --propagation private sh "$3" sh "$2/enter.sh" "$2"' \
+		sh "$group" "$tmp" "$srcdir/tests/lib/alone.sh" &
 	# A systemd that cannot run here ends, or never comes to the test.
 	try_for 20 grep -q '^start ' "$tmp/result" || why="no systemd runs in namespaces here: $(tail -n 1 "$tmp/systemd.log" 2>/dev/null)"
 	[ -n "$why" ] || wait_for 240 test -e "$tmp/over"

@@ -45,11 +45,12 @@ check "the next version of the packages is made" next
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 mirror=$(sed -n 's/^URIs: *\(.*debian\)$/\1/p; s/^deb \([^ ]*debian\) .*/\1/p' /etc/apt/sources.list \
 	/etc/apt/sources.list.d/debian.sources 2>/dev/null | head -n 1)
-check "a Debian is made" mmdebstrap --mode=root --variant=minbase --include=mount \
+alone() { unshare --mount --propagation private sh "$srcdir/tests/lib/alone.sh" "$@"; }
+check "a Debian is made" alone mmdebstrap --mode=root --variant=minbase --include=mount \
 	--aptopt='APT::Install-Recommends "false"' "$release" "$root" "${mirror:-http://deb.debian.org/debian}"
 at_exit 'rm -rf --one-file-system "$root"'
 within() {
-	timeout 300 unshare --mount --pid --fork --propagation private sh -c '
+	timeout 300 unshare --mount --pid --fork --propagation private sh "$srcdir/tests/lib/alone.sh" sh -c '
 		mount -t proc proc "$0/proc" && touch "$0/dev/fuse" && mount --bind /dev/fuse "$0/dev/fuse" &&
 			shift 0 && exec chroot "$0" env -i PATH=/usr/sbin:/usr/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive sh -c "$1"' \
 		"$root" "$1"
