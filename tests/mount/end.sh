@@ -4,7 +4,7 @@
 # store that does not answer no longer than the deadline.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-on_gs && plan 20 || plan 23
+on_gs && plan 22 || plan 25
 head -c 12000000 /dev/urandom >"$tmp/data"
 
 start_store --ttfb 300ms
@@ -65,6 +65,32 @@ E*) ok "what is written meanwhile is refused" ;;
 esac
 expect_eq "$(sed '1d; s/.* //' "$tmp/written")" "$(store_cat kept)" "what is refused at the end is published nowhere"
 store_stop
+
+# Nine programs do something again and again while the mount is there, and of what they do something is always under way.
+# go_on OP COMMAND NAME
+go_on() {
+	start_store
+	mount_ckptfs attr_ttl=0 deadline=60s
+	for i in 1 2 3 4 5 6 7 8 9; do : >"$mnt/$i"; done
+	printf '[{"op": "%s", "do": "delay", "stall": "1s"}]\n' "$1" >"$tmp/late.json"
+	set_faults "$tmp/late.json"
+	requests_mark
+	going=''
+	for i in 1 2 3 4 5 6 7 8 9; do
+		(cd "$mnt" && exec sh -c "$2" sh $i 2>/dev/null) &
+		going="$going $!"
+	done
+	wait_for 30 has_served "$1" 18
+	kill -TERM "$mount_pid"
+	mount_wait
+	expect_eq "0 0" "$? $(grep -c 'does not answer in time' "$mount_log")" "$3"
+	wait $going
+	: >"$mount_log" # which has what was being written
+	store_stop
+}
+has_served() { [ "$(requests_of "$1")" -ge "$2" ]; }
+go_on PutObject 'i=0; while echo more >"$1.$i" || [ -e "$1" ]; do i=$((i + 1)); done' "the end does not wait while programs begin files"
+go_on SetMeta 'while chmod 600 "$1" && chmod 644 "$1" || [ -e "$1" ]; do :; done' "the end does not wait while programs change attributes"
 
 # Requests that are under way would stand still for longer than the test may take.
 start_store

@@ -55,7 +55,7 @@ struct mount {
         struct params params;
         uint64_t memory_least;        /* what parts were planned for */
         atomic_uint_least64_t memory; /* as `params` has it, for who does without `options` */
-        atomic_bool drains;           /* nothing is opened for writing any more */
+        atomic_bool drains;           /* nothing is opened for writing any more, as at the end */
         char *url, *mountpoint;
         int handed; /* the descriptor of /dev/fuse, where somebody else has mounted, or -1 */
         struct store *store;

@@ -176,21 +176,23 @@ void mount_finish(struct mount *m)
         struct left *left;
         if (!m->shutdown_timer)
                 m->shutdown_timer = shutdown_timer_start(m->store, (unsigned)m->params.deadline);
+        atomic_store(&m->drains, true); /* else programs may begin files for as long as they like */
         while ((f = next_file(m, &left))) {
                 if (left)
                         wfile_commit(f, NULL, &left->commit);
                 wfile_shutdown(f);
                 wfile_unref(f);
         }
-        attr_sync_finish(m);
 }
 
 void mount_release(struct mount *m)
 {
         struct wfile *f;
 
-        if (m->tree)
+        if (m->tree) {
                 mount_finish(m);
+                attr_sync_finish(m); /* not sooner, while programs may change more */
+        }
         while (m->tree && (f = take_file(m)))
                 wfile_unref(f);
         mem_reclaim_stop(m->mem_reclaim);
