@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
 command -v python3 >/dev/null || skip_all "python3 is not installed"
-plan 8
+plan 9
 start_store
 cat >"$tmp/manager.py" <<'END'
 import socket, sys
@@ -15,6 +15,7 @@ while True:
     print(s.recv(4096).decode().replace("\n", ";"), flush=True)
 END
 spawn python3 "$tmp/manager.py" "$tmp/manager" "$tmp/listens" >"$tmp/heard"
+manager=$spawned
 wait_for 30 test -e "$tmp/listens"
 export NOTIFY_SOCKET="$tmp/manager" WATCHDOG_USEC=200000
 mount_ckptfs
@@ -40,3 +41,23 @@ kill "$pest"
 umount "$mnt"
 mount_ended
 check "the watchdog rests while what was closed is published" heard '^STOPPING=1;.*WATCHDOG_USEC=0;'
+
+# A manager that stands still has no room for another message.
+cat >"$tmp/fill.py" <<'END'
+import socket, sys
+full = []
+try:
+    while True:
+        full.append(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+        full[-1].setblocking(False)
+        full[-1].sendto(b"NOTHING=1", sys.argv[1])
+except BlockingIOError:
+    pass
+END
+mount_limit=60 # and no longer for a daemon that does not end
+mount_ckptfs
+freeze "$manager"
+python3 "$tmp/fill.py" "$tmp/manager"
+umount "$mnt"
+mount_ended "a mount ends although the manager takes no message"
+thaw "$manager"

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,16 +25,18 @@
 
 #include "base/banned.h"
 
-enum { PER_MS = 1000, MS_MOST = INT_MAX, BARRIER_MS = 30000, FIRST_HANDED = 3 };
+enum { PER_MS = 1000, MS_MOST = INT_MAX, BARRIER_MS = 30000, SEND_S = 5, FIRST_HANDED = 3 };
 
 /* The descriptor's name in the manager's store. */
 #define STORED         "FDNAME=" NAME_OF_STORED
 #define NAME_OF_STORED "ckptfs"
 
-/* 0, or a negative errno; -ENOENT: there is no manager. */
+/* 0, or a negative errno; -ENOENT: there is no manager. One that takes nothing is not waited for
+ * long: the mount may be about to end. */
 static int send_message(struct msghdr *msg)
 {
         const char *path = getenv("NOTIFY_SOCKET");
+        const struct timeval most = {.tv_sec = SEND_S};
         struct sockaddr_un at = {.sun_family = AF_UNIX};
         size_t n = path ? strlen(path) : 0;
 
@@ -43,6 +46,7 @@ static int send_message(struct msghdr *msg)
         if (*path == '@')
                 at.sun_path[0] = 0; /* of the abstract namespace */
         CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
         msg->msg_name = &at;
         msg->msg_namelen = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n);
         return fd < 0 || sendmsg(fd, msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
