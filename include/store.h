@@ -382,8 +382,9 @@ int store_upload_create(struct store *s, const char *key, const struct store_met
 int store_upload_create_copying(struct store *s, const char *key, const struct store_meta *meta,
                                 store_upload_fn *done, void *arg);
 
-/* A handle for an upload that is known by its id, to abort it or list its parts. NULL: no memory.
- */
+/* A handle for an upload that is known by its id, to abort it, list its parts, or complete it with
+ * store_upload_adopt(). If it was completed before, and the object is still what its parts make,
+ * that counts as success; -ENOENT: it is gone. NULL: no memory. */
 struct store_upload *store_upload_open(struct store *s, const char *key, const char *id);
 const char *store_upload_id(const struct store_upload *up);
 void store_upload_free(struct store_upload *up);

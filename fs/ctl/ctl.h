@@ -38,8 +38,8 @@ struct ctl {
 int ctl_uploads_list(const struct ctl *c);
 int ctl_uploads_abort(const struct ctl *c);
 int ctl_recover(const struct ctl *c);
-int ctl_recover_renames(const struct ctl *c); /* those that were interrupted: finished */
-int ctl_remove_unlinked(const struct ctl *c); /* what is older than --older */
+int ctl_recover_renames(const struct ctl *c);  /* those that were interrupted: finished */
+int ctl_remove_leftovers(const struct ctl *c); /* what is older than --older */
 
 /* Of mounts that run; c->store is NULL. */
 int ctl_list(const struct ctl *c);

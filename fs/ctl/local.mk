@@ -10,6 +10,7 @@ ckptctl_SOURCES = \
 	%D%/doctor_speed.c \
 	%D%/doctor_store.c \
 	%D%/drain.c \
+	%D%/leftovers.c \
 	%D%/live.c \
 	%D%/live.h \
 	%D%/live_find.c \
@@ -18,7 +19,6 @@ ckptctl_SOURCES = \
 	%D%/recover.c \
 	%D%/renames.c \
 	%D%/top.c \
-	%D%/unlinked.c \
 	%D%/uploads.c \
 	%D%/util.c \
 	$(NULL)

@@ -67,14 +67,12 @@ static int complete(struct store_upload *up)
         return store_upload_complete_wait(up, NULL, NULL);
 }
 
-/* Publishes the change over whatever the key holds. */
+/* Publishes the change over whatever the key holds. The bytes stay, so that it can be tried again
+ * as long as there is a record; of an upload the store tells that it was completed. */
 static int force(const struct change *ch)
 {
-        struct store *s = ch->c->store;
-        if (ch->rec.upload)
-                return with_upload(ch, complete);
-        int err = store_copy_wait(s, ch->bytes_key, ch->rec.key, NULL);
-        return err ? err : store_delete_wait(s, ch->bytes_key);
+        return ch->rec.upload ? with_upload(ch, complete)
+                              : store_copy_wait(ch->c->store, ch->bytes_key, ch->rec.key, NULL);
 }
 
 static int discard(const struct change *ch)
@@ -83,7 +81,16 @@ static int discard(const struct change *ch)
                               : store_delete_wait(ch->c->store, ch->bytes_key);
 }
 
-/* The record goes last: what failed half-way can be tried again. */
+/* Without a record, bytes that stay are removed by their age. */
+static int remove_bytes(const struct change *ch)
+{
+        if (ch->rec.upload || !ch->c->force)
+                return CTL_OK;
+        int err = store_delete_wait(ch->c->store, ch->bytes_key);
+        return err ? ctl_fail(ch->bytes_key, err) : CTL_OK;
+}
+
+/* The record goes when all is done that needs it. */
 static int apply_choice(const struct change *ch)
 {
         CLEANUP(freep) char *key = ctl_printable(ch->rec.key);
@@ -99,7 +106,7 @@ static int apply_choice(const struct change *ch)
         if (!err)
                 err = print_change(ch, what);
         if (!err)
-                return ch->c->force || ch->c->discard ? CTL_OK : CTL_LEFT;
+                return ch->c->force || ch->c->discard ? remove_bytes(ch) : CTL_LEFT;
         if (err == -ENOENT && ch->c->force)
                 fprintf(stderr, "ckptctl: %s: its bytes are gone from the store: use --discard\n",
                         key ? key : "no memory");
@@ -151,5 +158,5 @@ int ctl_recover(const struct ctl *c)
         int rc = recover_changes(c);
         if (!c->key)
                 rc = worse(ctl_recover_renames(c), rc);
-        return c->has_age ? worse(ctl_remove_unlinked(c), rc) : rc;
+        return c->has_age ? worse(ctl_remove_leftovers(c), rc) : rc;
 }

@@ -10,6 +10,7 @@ ctl_tests = \
 	%D%/live.sh \
 	%D%/other_users.sh \
 	%D%/recover.sh \
+	%D%/recover_again.sh \
 	%D%/reload.sh \
 	%D%/top.sh \
 	%D%/uploads.sh \

@@ -89,6 +89,7 @@ struct store_upload {
         bool over;                   /* atomic: aborted, and takes no more parts */
         bool failed;                 /* atomic: a part did, for good */
         bool plain;                  /* begun for sent parts alone */
+        bool known;                  /* only by its id: it may have been completed already */
         int sum;                     /* the kind's: the checksum that its parts have */
         struct store_meta *meta;     /* what it was begun with; NULL: nothing, or not known */
         struct store_stream *stream; /* the kind's, one malloc'ed block; made under the mutex */
@@ -102,6 +103,8 @@ struct store_upload {
  * beside bytes and metadata. */
 int upload_create_copy(struct store *s, const char *key, const struct store_meta *meta,
                        const char *src, store_upload_fn *done, void *arg);
+/* The answer of a complete whose upload is gone, and did not become what is there. */
+int upload_gone(const struct op *op);
 /* The result of a part: kept for the complete. 0 or -ENOMEM. */
 int upload_note_part(struct store_upload *up, unsigned partno, const char *etag,
                      const struct upload_part *part);

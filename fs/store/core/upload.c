@@ -31,7 +31,11 @@ static struct store_upload *upload_new(struct store *s, const char *full_key, co
 struct store_upload *store_upload_open(struct store *s, const char *key, const char *id)
 {
         CLEANUP(freep) char *full = store_full_key(s, key);
-        return full ? upload_new(s, full, id) : NULL;
+        struct store_upload *up = full ? upload_new(s, full, id) : NULL;
+
+        if (up)
+                up->known = true;
+        return up;
 }
 
 const char *store_upload_id(const struct store_upload *up)
@@ -287,9 +291,16 @@ int store_upload_complete(struct store_upload *up, const struct store_cond *cond
         CLEANUP(op_freep) struct op *op = new_op(up, OP_COMPLETE, arg);
         if (!op || op_set_cond(op, cond))
                 return -ENOMEM;
+        op->maybe_done = up->known;
         op->finish = op_finish_object;
         op->done.object = done;
         return op_submit(TAKE_PTR(op));
+}
+
+/* To who has it open it is no file that is missing. */
+int upload_gone(const struct op *op)
+{
+        return op->up->known ? -ENOENT : -EIO;
 }
 
 int store_upload_abort(struct store_upload *up, store_done_fn *done, void *arg)

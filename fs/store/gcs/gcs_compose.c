@@ -308,14 +308,15 @@ static int begun(struct store_kind *k, struct op *op)
         if (gcs_tmp_name(&name, k, op->id))
                 return -ENOMEM;
         int err = gcs_ok(op) ? gcs_read_resource(op, name.p) : gcs_fault(k, op);
-        if (err == -ENOENT)
-                return -EIO; /* aborted by somebody else */
+        bool gone = err == -ENOENT; /* aborted by somebody else, or completed */
         if (!err)
                 err = op_set_meta(op, &op->obj.meta);
-        if (!err)
+        if (!err || gone)
                 err = gather(k, op);
         if (err)
                 return err;
+        if (gone)
+                return op->up->known ? gcs_verify_begin(op, upload_gone(op)) : upload_gone(op);
         op->maybe_done = false; /* from here on it is a step that may have been */
         op->stage = GCS_COMPOSE;
         return OP_AGAIN;
@@ -375,7 +376,7 @@ static int stepped(struct store_kind *k, struct op *op)
         int err = gcs_ok(op) ? gcs_read_resource(op, name.p) : gcs_fault(k, op);
         if (err == -ENOENT) /* a source of that generation is gone: an append replaces its own */
                 err = -ESTALE;
-        if (last && gcs_may_be_ours(op, err))
+        if ((last && gcs_may_be_ours(op, err)) || (err == -ESTALE && op->up->known))
                 return gcs_verify_begin(op, err);
         if (is_of_other_class(op, err) && other_source(k, op)) {
                 op->stage = GCS_REWRITE;

@@ -200,7 +200,7 @@ static int looked(struct store_kind *k, struct op *op)
 {
         int err = gcs_ok(op) ? gcs_read_resource(op, op->src) : gcs_fault(k, op);
         if (err == -ENOENT) /* neither upload nor object: moved by a try before, or aborted */
-                return op->maybe_done ? gcs_verify_begin(op, -EIO) : -EIO;
+                return op->maybe_done ? gcs_verify_begin(op, upload_gone(op)) : upload_gone(op);
         if (err)
                 return err;
         if (op->obj.size != op->expect.size ||

@@ -128,7 +128,7 @@ static int not_ours(const struct op *op, int err)
 {
         if (err != -ENOENT)
                 return err;
-        return !op->conflict ? -EIO : op->if_absent ? -EEXIST : -ESTALE;
+        return !op->conflict ? upload_gone(op) : op->if_absent ? -EEXIST : -ESTALE;
 }
 
 /* "If a multipart upload request is completed with nonconsecutive part numbers, S3 generates an
