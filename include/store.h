@@ -354,7 +354,14 @@ struct store_page {
         const struct store_entry *v; /* in the store's order: by bytes of the key */
         const char *next;            /* continuation, NULL after the last page */
 };
+/* How far a listing of many pages went. Its caller's, for one request at a time; a request without
+ * a continuation begins anew. */
+struct store_walk {
+        uint64_t seen; /* of a continuation that came */
+        uint64_t pages;
+};
 struct store_list {
+        struct store_walk *walk;  /* finds out whether the pages go round; NULL: nobody does */
         const char *prefix;       /* "" all */
         const char *delim;        /* "/" or NULL */
         const char *continuation; /* NULL for the first page */
@@ -364,8 +371,8 @@ struct store_list {
          * one. No more than `max`. */
         unsigned least;
 };
-/* -EIO: a page of keys that do not begin with the prefix, or that names itself as the next one.
- * -ETIMEDOUT also when pages went on coming without an entry. */
+/* -EIO: a page of keys that do not begin with the prefix, that names itself as the next one, or one
+ * that the walk had before. -ETIMEDOUT also when pages went on coming without an entry. */
 typedef void store_list_fn(void *arg, int err, const struct store_page *page);
 int store_list(struct store *s, const struct store_list *list, store_list_fn *done, void *arg);
 

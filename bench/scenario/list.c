@@ -40,6 +40,7 @@ static void count(void *arg, const struct store_entry *e)
 static int time_store(struct store *s, const char *dir, size_t want, double *out)
 {
         char prefix[BUCKET_NAME_MAX];
+        struct store_walk walk;
         size_t n = 0;
         CLEANUP(freep) char *next = NULL;
         uint64_t begin = clock_ns();
@@ -48,12 +49,12 @@ static int time_store(struct store *s, const char *dir, size_t want, double *out
         snprintf(prefix, sizeof prefix, "%s/", dir);
         do {
                 const struct store_list list = {
-                        .prefix = prefix, .delim = "/", .continuation = next};
+                        .walk = &walk, .prefix = prefix, .delim = "/", .continuation = next};
                 char *more = NULL;
                 err = store_list_wait(s, &list, count, &n, &more);
                 free(next);
                 next = more;
-        } while (!err && next);
+        } while (!err && next && n <= want);
         *out = clock_s(clock_ns() - begin);
         return err ? err : n == want ? 0 : -EIO;
 }

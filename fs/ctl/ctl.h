@@ -64,6 +64,9 @@ int ctl_fail(const char *what, int err);
 /* The same with a reason that may have words of the store in it. */
 int ctl_complain(const char *why);
 
+/* The worse of two exit statuses: a failure, then something left. */
+int ctl_worse(int a, int b);
+
 /* Whether that was at least --older ago. */
 bool ctl_is_older(const struct ctl *c, int64_t time_ns);
 
@@ -99,8 +102,11 @@ int ctl_read(struct store *s, const char *key, size_t max, char **text, struct s
 struct ctl_names {
         size_t n;
         char **v;
+        bool more; /* there are more than this keeps in memory */
 };
 int ctl_names_get(struct store *s, const char *prefix, struct ctl_names *out);
+/* Says that there are more; the exit status then, rc else. */
+int ctl_names_rest(const struct ctl_names *names, const char *prefix, int rc);
 void ctl_names_release(struct ctl_names *names);
 
 #endif

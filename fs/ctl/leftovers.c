@@ -59,12 +59,12 @@ static int remove_all(const struct ctl *c, const char *prefix, bool recorded)
                 if (remove_one(c, key, recorded ? ids.v[i] : NULL))
                         rc = CTL_FAILED;
         }
-        return rc;
+        return ctl_names_rest(&ids, prefix, rc);
 }
 
 int ctl_remove_leftovers(const struct ctl *c)
 {
         int rc = remove_all(c, UNLINKED_PREFIX, false);
 
-        return remove_all(c, ORPHAN_PREFIX, true) ? CTL_FAILED : rc;
+        return ctl_worse(remove_all(c, ORPHAN_PREFIX, true), rc);
 }

@@ -135,12 +135,6 @@ static int recover_one(const struct ctl *c, const char *id)
         return c->key && strcmp(c->key, ch.rec.key) ? CTL_OK : apply_choice(&ch);
 }
 
-/* The worse of two exit statuses: a failure, then something left. */
-static int worse(int a, int b)
-{
-        return a == CTL_FAILED || b == CTL_FAILED ? CTL_FAILED : a > b ? a : b;
-}
-
 static int recover_changes(const struct ctl *c)
 {
         CLEANUP(ctl_names_release) struct ctl_names ids = {.n = 0};
@@ -149,14 +143,14 @@ static int recover_changes(const struct ctl *c)
         if (err)
                 return ctl_fail("the kept changes cannot be listed", err);
         for (size_t i = 0; i < ids.n; i++)
-                rc = worse(rc, recover_one(c, ids.v[i]));
-        return rc;
+                rc = ctl_worse(rc, recover_one(c, ids.v[i]));
+        return ctl_names_rest(&ids, RECOVERY_PREFIX, rc);
 }
 
 int ctl_recover(const struct ctl *c)
 {
         int rc = recover_changes(c);
         if (!c->key)
-                rc = worse(ctl_recover_renames(c), rc);
-        return c->has_age ? worse(ctl_remove_leftovers(c), rc) : rc;
+                rc = ctl_worse(ctl_recover_renames(c), rc);
+        return c->has_age ? ctl_worse(ctl_remove_leftovers(c), rc) : rc;
 }

@@ -95,5 +95,5 @@ int ctl_recover_renames(const struct ctl *c)
         for (size_t i = 0; i < ids.n; i++)
                 if (finish(c, ids.v[i]))
                         rc = CTL_FAILED;
-        return rc;
+        return ctl_names_rest(&ids, RENAME_JOURNAL_PREFIX, rc);
 }

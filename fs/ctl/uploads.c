@@ -19,6 +19,8 @@ static int get_recorded(struct store *s, struct ctl_names *ids)
         char why[CTL_WHY_MAX];
         int err = ctl_names_get(s, RECOVERY_PREFIX, &names);
 
+        if (!err && names.more)
+                err = -E2BIG;
         ids->v = calloc(names.n ? names.n : 1, sizeof *ids->v);
         if (!err && !ids->v)
                 err = -ENOMEM;
@@ -82,6 +84,9 @@ static int each_upload(const struct ctl *c, bool abort)
 
         if (!err)
                 err = get_recorded(c->store, &recorded);
+        if (err == -E2BIG)
+                return ctl_complain(RECOVERY_PREFIX " has more records than can be told from "
+                                                    "uploads here: ckptctl recover settles them");
         if (err)
                 return ctl_fail("the uploads cannot be listed", err);
         for (size_t i = 0; i < u.n; i++) {

@@ -51,6 +51,11 @@ int ctl_complain(const char *why)
         return CTL_FAILED;
 }
 
+int ctl_worse(int a, int b)
+{
+        return a == CTL_FAILED || b == CTL_FAILED ? CTL_FAILED : a > b ? a : b;
+}
+
 int64_t ctl_age_s(int64_t time_ns)
 {
         struct timespec ts;
@@ -186,9 +191,12 @@ int ctl_read(struct store *s, const char *key, size_t max, char **text, struct s
         return 0;
 }
 
+/* Names and pointers to them: of 160,000 records, more than anybody has. */
+enum { NAMES_MAX = 4 << 20 };
+
 struct names_walk {
         struct ctl_names *out;
-        size_t skip, room;
+        size_t skip, room, bytes;
         bool failed;
 };
 
@@ -202,6 +210,7 @@ static void add_name(void *arg, const struct store_entry *e)
                 return;
         }
         out->v[out->n] = strdup(e->key + w->skip);
+        w->bytes += sizeof *out->v + strlen(e->key + w->skip) + 1;
         if (out->v[out->n])
                 out->n++;
         else
@@ -211,18 +220,29 @@ static void add_name(void *arg, const struct store_entry *e)
 int ctl_names_get(struct store *s, const char *prefix, struct ctl_names *out)
 {
         struct names_walk w = {.out = out, .skip = strlen(prefix)};
+        struct store_walk walk;
         CLEANUP(freep) char *from = NULL;
         int err;
 
         memset(out, 0, sizeof *out);
         do {
-                struct store_list list = {.prefix = prefix, .continuation = from};
+                struct store_list list = {.walk = &walk, .prefix = prefix, .continuation = from};
                 char *next = NULL;
                 err = store_list_wait(s, &list, add_name, &w, &next);
                 free(from);
                 from = next;
-        } while (!err && from && !w.failed);
+        } while (!err && from && !w.failed && w.bytes < NAMES_MAX);
+        out->more = from != NULL;
         return err ? err : w.failed ? -ENOMEM : 0;
+}
+
+int ctl_names_rest(const struct ctl_names *names, const char *prefix, int rc)
+{
+        if (names->more)
+                fprintf(stderr,
+                        "ckptctl: %s has more than %zu names: run this again for the rest\n",
+                        prefix, names->n);
+        return names->more ? ctl_worse(rc, CTL_LEFT) : rc;
 }
 
 void ctl_names_release(struct ctl_names *names)

@@ -46,6 +46,7 @@ struct move {
         int failure;  /* why it is undone */
         int left;     /* why it, or that, was not finished */
         char *next;   /* page, for whoever lists */
+        struct store_walk walk;
         struct mutex mtx;
         struct {
                 unsigned flying; /* objects */
@@ -481,7 +482,8 @@ static void page_came(void *arg, int err, const struct store_page *page)
 
 static void list_on(struct move *v)
 {
-        struct store_list list = {.prefix = v->undoes ? v->to : v->from, .continuation = v->next};
+        struct store_list list = {
+                .walk = &v->walk, .prefix = v->undoes ? v->to : v->from, .continuation = v->next};
         int err = store_list(v->job.store, &list, page_came, v);
         if (err)
                 page_came(v, err, NULL);

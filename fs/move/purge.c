@@ -38,6 +38,7 @@ struct listed {
 struct side {
         struct purging *p;
         char *prefix, *next;
+        struct store_walk walk;
         char *behind;     /* key that the page comes after, or NULL */
         struct buf names; /* those of the page and their versions, each with its NUL */
         struct listed *v;
@@ -154,7 +155,8 @@ static bool look(struct side *x, bool *ended)
         *ended = x->begun && !x->next;
         if (*ended)
                 return false;
-        struct store_list list = {.prefix = x->prefix,
+        struct store_list list = {.walk = &x->walk,
+                                  .prefix = x->prefix,
                                   .continuation = x->next,
                                   .start_after = x->next ? NULL : x->behind};
         x->begun = true;
@@ -357,7 +359,7 @@ int purge_start(const struct purge *job)
                 purging_free(p);
                 return -ENOMEM;
         }
-        struct store_list list = {.prefix = p->victims.prefix};
+        struct store_list list = {.walk = &p->victims.walk, .prefix = p->victims.prefix};
         p->victims.begun = true;
         int err = store_list(job->store, &list, page_came, &p->victims);
         if (err)

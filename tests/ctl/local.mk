@@ -6,6 +6,7 @@ ctl_tests = \
 	%D%/detached.sh \
 	%D%/doctor.sh \
 	%D%/drain.sh \
+	%D%/endless.sh \
 	%D%/gs_names.sh \
 	%D%/live.sh \
 	%D%/other_users.sh \
@@ -16,4 +17,4 @@ ctl_tests = \
 	%D%/uploads.sh \
 	$(NULL)
 all_tests += $(ctl_tests)
-EXTRA_DIST += $(ctl_tests) %D%/other_users.py %D%/top.py %D%/top_picture.py %D%/top_picture.sh
+EXTRA_DIST += $(ctl_tests) %D%/endless.py %D%/other_users.py %D%/top.py %D%/top_picture.py %D%/top_picture.sh

@@ -161,6 +161,9 @@ int sample_source_path(const struct sample_source *p, const char *name, char out
 
 /* --- the list --- */
 
+/* Bytes of names: some hundred million samples, more than any dataset has. */
+#define NAMES_MAX (UINT64_C(8) << 30)
+
 /* A list that grows. */
 struct listing {
         struct sample_list *l;
@@ -175,8 +178,8 @@ static void add(struct listing *to, const char *name, uint64_t size)
 
         if (to->err || *(last ? last + 1 : name) == '.')
                 return;
-        if (GROW(l->v, l->n, to->room, 1024)) {
-                to->err = -ENOMEM;
+        if (l->names.len > NAMES_MAX || GROW(l->v, l->n, to->room, 1024)) {
+                to->err = l->names.len > NAMES_MAX ? -EFBIG : -ENOMEM;
                 return;
         }
         l->v[l->n] = (struct sample_item){l->names.len, size};
@@ -195,17 +198,18 @@ static void add_object(void *arg, const struct store_entry *e)
 
 static int list_bucket(struct sample_source *p, struct listing *to)
 {
+        struct store_walk walk;
         CLEANUP(freep) char *next = NULL;
         int err;
 
         do {
-                const struct store_list list = {.prefix = "", .continuation = next};
+                const struct store_list list = {.walk = &walk, .prefix = "", .continuation = next};
                 char *more = NULL;
                 err = signal_came() ? -ECANCELED
                                     : store_list_wait(p->store, &list, add_object, to, &more);
                 free(next);
                 next = more;
-        } while (!err && next);
+        } while (!err && !to->err && next);
         return err;
 }
 
@@ -219,7 +223,7 @@ static int list_directory(struct sample_source *p, struct listing *to)
         if (!f)
                 return -errno;
         skip += p->text[skip - 1] != '/'; /* as of the root of all */
-        for (FTSENT *e; !err && (e = fts_read(f));) {
+        for (FTSENT *e; !err && !to->err && (e = fts_read(f));) {
                 if (e->fts_info == FTS_F)
                         add(to, e->fts_path + skip, (uint64_t)e->fts_statp->st_size);
                 else if (e->fts_info == FTS_DNR || e->fts_info == FTS_ERR || e->fts_info == FTS_NS)

@@ -54,6 +54,7 @@ struct listing {
                 uint64_t next_index; /* of the first entry of the page to come */
                 uint64_t at;         /* the entry wanted last */
                 char *continuation;
+                struct store_walk walk;
                 bool ended, flying;
                 int64_t asked_ns; /* for the page on its way */
                 bool restart;     /* the page on its way belongs to a listing that was given up */
@@ -359,6 +360,7 @@ static int fetch_locked(struct listing *l) REQUIRES(&l->mtx)
         if (err)
                 return err;
         struct store_list list = {
+                .walk = &l->locked.walk,
                 .prefix = l->locked.prefix,
                 .delim = "/",
                 .continuation = l->locked.continuation,

@@ -108,8 +108,9 @@ struct op {
         unsigned partno;
         char *prefix, *delim, *continuation, *start_after, *marker;
         unsigned max, least;
-        char *page_token; /* of the page that is asked for: continuation at first */
-        size_t told;      /* entries of the pages before it, and where their strings end */
+        char *page_token;        /* of the page that is asked for: continuation at first */
+        struct store_walk *walk; /* the caller's */
+        size_t told;             /* entries of the pages before it, and where their strings end */
         size_t told_names;
         char **keys, **versions; /* of the objects to delete; versions NULL: any, also of one */
         size_t nkeys, maxkeys;

@@ -340,6 +340,29 @@ static int bad_list(struct op *op, int err, const char *what)
         return err;
 }
 
+static uint64_t hash(const char *text)
+{
+        uint64_t h = 0xcbf29ce484222325ULL; /* FNV-1a */
+
+        while (*text)
+                h = (h ^ (unsigned char)*text++) * 0x100000001b3ULL;
+        return h;
+}
+
+/* Whether the next page was there before. One of them is remembered, and another at each power of
+ * two: it comes again when the pages go round, however many they are. */
+static bool goes_round(struct store_walk *w, const char *next)
+{
+        uint64_t now = hash(next);
+
+        if (w->pages && now == w->seen)
+                return true;
+        if (!(w->pages & (w->pages + 1)))
+                w->seen = now;
+        w->pages++;
+        return false;
+}
+
 /* "There is a chance that your list operation returns fewer results than the specified maximum, and
  * possibly zero, with a nextPageToken" (Cloud Storage, "Objects: list"); S3 sets IsTruncated so.
  * Whoever asks whether there is anything gets an answer all the same. */
@@ -354,6 +377,8 @@ int list_complete(struct op *op)
         }
         if (op->next && op->page_token && !strcmp(op->next, op->page_token))
                 return bad_list(op, -EIO, "a listing whose page names itself as the next one");
+        if (op->next && op->walk && goes_round(op->walk, op->next))
+                return bad_list(op, -EIO, "a listing whose pages go round");
         if (!op->next || n >= op->least)
                 return 0;
         if (op->n > op->told)
@@ -394,6 +419,9 @@ int store_list(struct store *s, const struct store_list *list, store_list_fn *do
                 return -ENOMEM;
         op->max = max;
         op->least = list->least ? list->least : 1;
+        op->walk = list->walk;
+        if (op->walk && !list->continuation)
+                *op->walk = (struct store_walk){.pages = 0};
         op->finish = finish_list;
         op->done.list = done;
         return op_submit(TAKE_PTR(op));

@@ -451,6 +451,9 @@ int gcs_compose_parts(struct store_kind *k, struct op *op)
         return gcs_list(k, op, dir.p, NULL, op->next);
 }
 
+/* More than there are: parts, copies of what they are made of, and what is made of 32 of them. */
+enum { PIECES_MAX = 3 * STORE_PART_MAX };
+
 /* A page of pieces: OP_AGAIN when there is another. */
 static int read_pieces(struct store_kind *k, struct op *op, bool all)
 {
@@ -465,7 +468,9 @@ static int read_pieces(struct store_kind *k, struct op *op, bool all)
                         continue;
                 unsigned long number = strtoul(strrchr(name, '/') + 1, NULL, 10);
                 struct op_entry e = {.size = obj.size, .partno = (unsigned)number};
-                if (all || (number && number <= STORE_PART_MAX))
+                if (op->n >= PIECES_MAX)
+                        err = -EBADMSG;
+                else if (all || (number && number <= STORE_PART_MAX))
                         err = op_add_entry(op, &e, name, obj.etag, NULL);
         }
         return err ? err : gcs_next_page(op, j);
