@@ -3,7 +3,7 @@
 # Google: identities from elsewhere: a token from a file, a URL, a program or AWS is exchanged.
 scheme=gs
 . "$srcdir/tests/lib/creds.sh"
-plan 29
+plan 31
 # external NAME SOURCE [MORE]: a credential file with that credential_source
 external() {
 	cat >"$tmp/$1.json" <<END
@@ -116,4 +116,10 @@ files
 opens "an AWS key's signature is exchanged" "$(named aws)" AWS_REGION=eu-west-1 AWS_ACCESS_KEY_ID=AKBASE AWS_SECRET_ACCESS_KEY=topsecret1
 refused "a signature of a wrong AWS key is not exchanged" 'token exchange at .* answers 4' "$(named aws)" AWS_REGION=eu-west-1 AWS_ACCESS_KEY_ID=AKBASE AWS_SECRET_ACCESS_KEY=topsecret2
 opens "the instance's role is exchanged, too" "$(named aws)" "AWS_EC2_METADATA_SERVICE_ENDPOINT=$url"
+for off in 2h -2h; do
+	sim_options="--clock-skew $off"
+	identity '{"issue": {"only": true}, "keys": {"AKBASE": "topsecret1"}, "gsts.token": {"audience": "//aud"}}'
+	files
+	opens "an AWS key signs though the servers' clock differs by $off" "$(named aws)" AWS_REGION=eu-west-1 AWS_ACCESS_KEY_ID=AKBASE AWS_SECRET_ACCESS_KEY=topsecret1
+done
 no_secrets

@@ -4,7 +4,7 @@
 scheme=gs
 . "$srcdir/tests/lib/creds.sh"
 command -v openssl >/dev/null || skip_all "openssl is not installed"
-plan 28
+plan 33
 openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out "$tmp/key.pem" 2>/dev/null
 openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out "$tmp/other.pem" 2>/dev/null
 openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$tmp/ec.pem" 2>/dev/null
@@ -86,6 +86,18 @@ opens "a slow answer is waited for" "$(named "$tmp/sa.json")"
 identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"refuse\", \"status\": 503, \"times\": 1}}"
 account "$tmp/sa.json" "$tmp/key.pem"
 opens "an error that passes is tried again" "$(named "$tmp/sa.json")"
+# The claim is of the server's clock, and how long the token lasts is told in seconds.
+for off in 2h -2h -2m; do
+	sim_options="--clock-skew $off"
+	identity "{\"issue\": {\"only\": true}, $demands}}"
+	account "$tmp/sa.json" "$tmp/key.pem"
+	opens "a claim is made though the servers' clock differs by $off" "$(named "$tmp/sa.json")"
+done
+sim_options='--clock-skew -2h'
+identity "{\"issue\": {\"only\": true}, $demands, \"answer\": \"refuse\", \"status\": 400, \"body\": \"{}\"}}"
+account "$tmp/sa.json" "$tmp/key.pem"
+refused "a claim that is refused for another reason stays that" 'make another key, or set the clock' "$(named "$tmp/sa.json")"
+expect_eq 2 "$(served oauth2.token)" "a claim that is refused is made once more where the clocks differ"
 sim_options="--faults $tmp/faults.json"
 cat >"$tmp/faults.json" <<'END'
 [{"op": "objects.list", "do": "status", "status": 403, "code": "forbidden",

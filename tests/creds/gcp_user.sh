@@ -3,7 +3,7 @@
 # Google: a user's login, and service accounts that take another's place.
 scheme=gs
 . "$srcdir/tests/lib/creds.sh"
-plan 19
+plan 21
 # files: those that name the server's address
 user() {
 	printf '{"type": "authorized_user", "client_id": "id", "client_secret": "topsecret-client", '
@@ -67,4 +67,10 @@ opens "an error that passes is tried again" "$(named as-t@b)"
 identity "{\"issue\": {\"only\": true}, $login}, $account, \"answer\": \"refuse\", \"status\": 403}}"
 files
 refused "a refusal names the role to give" 'answers 403.*Service Account Token Creator' "$(named as-t@b)"
+for off in 2h -2h; do
+	sim_options="--clock-skew $off"
+	identity "{\"issue\": {\"only\": true}, $login}, $account}}"
+	files
+	opens "an account's token lasts though the servers' clock differs by $off" "$(named as-t@b)"
+done
 no_secrets

@@ -66,7 +66,7 @@ static void invalid_grant(struct ask *a, const char *why)
 /* The claims of a token whose signature is right. */
 static const char *check_claims(struct ask *a, const struct json *claims)
 {
-        double now = (double)time(NULL);
+        double now = (double)(time(NULL) + a->s->clock_skew_s);
         double iat = json_number(json_get(claims, "iat"), 0);
         double exp = json_number(json_get(claims, "exp"), 0);
 
@@ -75,7 +75,8 @@ static const char *check_claims(struct ask *a, const struct json *claims)
         if (!json_is_string(json_get(claims, "aud")))
                 return "Invalid audience";
         if (iat > now + 60 || exp <= now || exp > iat + 3600)
-                return "Invalid JWT: Token must be a short-lived token (60 minutes)";
+                return "Invalid JWT: Token must be a short-lived token (60 minutes) and in a "
+                       "reasonable timeframe. Check your iat and exp values in the JWT claim.";
         if (!json_is_string(json_get(claims, "scope")))
                 return "Missing scope";
         return NULL;
@@ -149,7 +150,7 @@ static const char *header_of(const struct uri_pair *headers, int n, const char *
 
 /* A request to GetCallerIdentity, described in JSON (percent-encoded once more, which the form has
  * undone half of), must be signed by a key that STS knows, for this audience. NULL: it is. */
-static const char *check_aws_subject(struct ask *a, const char *subject)
+static const char *check_aws_subject(struct ask *a, const char *subject, char said[STS_TIME_ERROR])
 {
         CLEANUP(freep) char *text = strdup(subject);
         CLEANUP(freep) char *url = NULL;
@@ -167,6 +168,8 @@ static const char *check_aws_subject(struct ask *a, const char *subject)
         if (n < 0 || !question)
                 return "The subject token lacks address or headers.";
         *question = 0;
+        if (sts_time_error(a, header_of(headers, n, "x-amz-date"), said))
+                return said;
         const char *target = header_of(headers, n, "x-goog-cloud-target-resource");
         if (!target || !audience || strcmp(target, audience))
                 return "The subject token is for another audience.";
@@ -188,6 +191,7 @@ void ask_google_sts(struct ask *a)
 {
         const char *grant = ask_param(a, "grant_type"), *subject = ask_param(a, "subject_token");
         const char *type = ask_param(a, "subject_token_type"), *why = NULL;
+        char said[STS_TIME_ERROR];
 
         if (!grant || strcmp(grant, GRANT_EXCHANGE))
                 ask_refuse(a, STYLE_OAUTH, 400, "unsupported_grant_type", "Invalid grant_type");
@@ -198,7 +202,7 @@ void ask_google_sts(struct ask *a)
         if (a->x->status)
                 return;
         if (!strcmp(type, TYPE_AWS))
-                why = check_aws_subject(a, subject);
+                why = check_aws_subject(a, subject, said);
         else if (ask_lacks(a, "subject_token", subject))
                 why = "The subject token is not valid.";
         if (why)
@@ -241,7 +245,7 @@ void ask_generate(struct ask *a)
                 return;
         }
         ask_issue(a, 0, &is);
-        issue_time(is.expires, expires);
+        issue_time(is.expires + a->s->clock_skew_s, expires);
         struct json *j = json_new_object();
         json_add_string(j, "accessToken", is.token);
         json_add_string(j, "expireTime", expires);

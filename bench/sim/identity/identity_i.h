@@ -86,4 +86,8 @@ struct sign_request;
 int sts_verify(struct ask *a, const struct sign_request *rq, const char *authorization,
                const char *session, const char **why);
 
+/* Whether x-amz-date is not of this server's time; `said` says so. */
+enum { STS_TIME_ERROR = 96 };
+bool sts_time_error(struct ask *a, const char *date, char said[STS_TIME_ERROR]);
+
 #endif

@@ -40,20 +40,17 @@ int sts_verify(struct ask *a, const struct sign_request *rq, const char *authori
 /* "In most cases, a request must reach AWS within five minutes of the time stamp in the request.
  * Otherwise, AWS denies the request" (user guide of IAM, "AWS Signature Version 4 for API
  * requests"). */
-static bool is_of_another_time(struct ask *a)
+bool sts_time_error(struct ask *a, const char *date, char said[STS_TIME_ERROR])
 {
         enum { SKEW_MAX_S = 5 * 60 };
-        const char *date = http_header(&a->x->rq, "x-amz-date");
         time_t then, now = time(NULL) + a->s->clock_skew_s;
-        char said[96];
 
         if (!date || sign_v4_parse_date(date, &then) ||
             (then >= now - SKEW_MAX_S && then <= now + SKEW_MAX_S))
                 return false;
-        snprintf(said, sizeof said, "Signature %s: %.16s is %s than this server's time",
+        snprintf(said, STS_TIME_ERROR, "Signature %s: %.16s is %s than this server's time",
                  then < now ? "expired" : "not yet current", date,
                  then < now ? "earlier" : "later");
-        ask_refuse(a, STYLE_XML, 403, "SignatureDoesNotMatch", said);
         return true;
 }
 
@@ -63,12 +60,14 @@ static bool is_unsigned(struct ask *a)
         struct request *x = a->x;
         struct uri_pair headers[HTTP_HEADERS_MAX];
         uint8_t sum[SHA256_LEN];
-        char hash[2 * SHA256_LEN + 1];
+        char hash[2 * SHA256_LEN + 1], said[STS_TIME_ERROR];
         const char *why;
         struct sign_request rq = request_signed(x, headers);
 
-        if (is_of_another_time(a))
+        if (sts_time_error(a, http_header(&x->rq, "x-amz-date"), said)) {
+                ask_refuse(a, STYLE_XML, 403, "SignatureDoesNotMatch", said);
                 return true;
+        }
         rq.payload_hash = hash;
         sha256(x->text.p, x->text.len, sum);
         hex_encode(sum, sizeof sum, hash);

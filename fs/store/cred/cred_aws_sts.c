@@ -12,7 +12,6 @@
 #include "base/digest.h"
 #include "base/sign/sign_v4.h"
 #include "base/text/xml.h"
-#include "store/core/xml_reply.h"
 
 #include "base/banned.h"
 
@@ -138,14 +137,6 @@ static int sign(struct cred_call *c, time_t now, const struct cred_aws_sign *by)
         return err;
 }
 
-/* "Signature expired: [...] is now earlier than [...]" is what the Security Token Service says of
- * one that is signed by a clock which is off, with the code of one that is wrong. */
-static bool is_refused_for_its_time(const struct cred_ask *a, const struct cred_call *c)
-{
-        return a->skew_s && (c->status == 400 || c->status == 403) &&
-               clock_follow(cred_call_reply_header(c, "date"), false, a->skew_s);
-}
-
 int cred_aws_call(struct cred_ask *a, struct cred_call *c, const struct cred_aws_sign *by)
 {
         size_t unsigned_len = c->headers.len;
@@ -159,7 +150,7 @@ int cred_aws_call(struct cred_ask *a, struct cred_call *c, const struct cred_aws
                 if (err)
                         return cred_no(a, err, "no memory: end another program");
                 err = cred_call(a, c);
-                if (err || again || !is_refused_for_its_time(a, c))
+                if (err || again || !cred_follow_clock(a, c))
                         return err;
                 c->headers.len = unsigned_len;
         }

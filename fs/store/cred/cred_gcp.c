@@ -25,7 +25,7 @@ static int take_token(struct cred_ask *a, const struct cred_call *c, struct cred
         if (!(life > 0 && life < 1e8))
                 return cred_no(a, -EACCES, "%s gives a token that has expired: see to its clock",
                                c->what);
-        return cred_bearer(out, token, time(NULL) + (time_t)life);
+        return cred_bearer(out, token, cred_now(a) + (time_t)life);
 }
 
 int gcp_exchange(struct cred_ask *a, struct cred_call *c, struct cred *out)

@@ -72,8 +72,8 @@ static int describe(const char *url, const struct uri_pair *headers, size_t n, c
         return text ? uri_encode(token, text, false) : -ENOMEM;
 }
 
-static int sign(const struct cred *keys, const char *region, const char *audience, char *url,
-                struct buf *token)
+static int sign(const struct cred *keys, time_t now, const char *region, const char *audience,
+                char *url, struct buf *token)
 {
         CLEANUP(freep) char *copy = strdup(url);
         CLEANUP(buf_release) struct buf auth = BUF_INIT;
@@ -112,7 +112,7 @@ static int sign(const struct cred *keys, const char *region, const char *audienc
                                      .region = region,
                                      .service = "sts",
                                      .token = keys->token};
-        int err = sign_v4(&req, &key, time(NULL), date, &auth);
+        int err = sign_v4(&req, &key, now, date, &auth);
         return err ? err : describe(url, headers, req.nheaders, date, auth.p, token);
 }
 
@@ -141,7 +141,7 @@ int gcp_aws_subject(struct cred_ask *a, const struct gcp_file *f, struct buf *to
                                "AWS_SECRET_ACCESS_KEY, or give this machine a role",
                                f->path, aws.why);
         CLEANUP(freep) char *url = address(f, region);
-        err = url ? sign(&keys, region, audience, url, token) : -ENOMEM;
+        err = url ? sign(&keys, cred_now(a), region, audience, url, token) : -ENOMEM;
         if (err)
                 return cred_no(a, err,
                                "%s: regional_cred_verification_url cannot be signed: have "

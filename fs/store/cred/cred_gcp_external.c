@@ -207,38 +207,54 @@ static int authorize(struct cred_call *c, const struct gcp_file *f)
         return 0;
 }
 
-int gcp_external_account(struct cred_ask *a, const struct gcp_file *f, struct cred *out)
+/* *again: what signs the subject token was refused for its time, which is known now. */
+static int exchange(struct cred_ask *a, const struct gcp_file *f, const char *scope,
+                    struct cred *out, bool *again)
 {
         CLEANUP(cred_call_release) struct cred_call c = CRED_CALL("token exchange", "POST");
         CLEANUP(secret_buf_release) struct buf token = BUF_INIT;
-        CLEANUP(cred_release) struct cred with = CRED_INIT;
-        const struct json *more = json_get(f->j, "service_account_impersonation");
         const char *audience = gcp_field(a, f, "audience");
         const char *type = audience ? gcp_field(a, f, "subject_token_type") : NULL;
-        const char *exchange = type ? gcp_field(a, f, "token_url") : NULL, *url;
+        const char *url = type ? gcp_field(a, f, "token_url") : NULL;
 
-        if (!exchange ||
-            cred_json_option(a, f->j, "service_account_impersonation_url", f->path, &url))
+        if (!url)
                 return -EINVAL;
         int err = subject_token(a, f, &token);
         if (err)
                 return err == -ENOENT ? -EINVAL : err;
-        buf_adds(&c.url, exchange);
+        buf_adds(&c.url, url);
         cred_call_header(&c, "Content-Type", "application/x-www-form-urlencoded");
         cred_call_field(&c, "grant_type", "urn:ietf:params:oauth:grant-type:token-exchange");
         cred_call_field(&c, "audience", audience);
-        cred_call_field(&c, "scope", url ? GCP_SCOPE_ALL : f->scope);
+        cred_call_field(&c, "scope", scope);
         cred_call_field(&c, "requested_token_type",
                         "urn:ietf:params:oauth:token-type:access_token");
         cred_call_field(&c, "subject_token_type", type);
         cred_call_field(&c, "subject_token", token.p);
         if (authorize(&c, f) || token.failed)
                 return cred_no(a, -ENOMEM, "no memory: end another program");
-        err = gcp_exchange(a, &c, url ? &with : out);
+        err = gcp_exchange(a, &c, out);
+        *again = err == -EACCES && cred_follow_clock(a, &c);
+        return err == -EACCES
+                       ? cred_remedy(a, err, "let the pool of %s take this identity", f->path)
+                       : err;
+}
+
+int gcp_external_account(struct cred_ask *a, const struct gcp_file *f, struct cred *out)
+{
+        CLEANUP(cred_release) struct cred with = CRED_INIT;
+        const struct json *more = json_get(f->j, "service_account_impersonation");
+        const char *url, *scope;
+        bool again = false;
+
+        if (cred_json_option(a, f->j, "service_account_impersonation_url", f->path, &url))
+                return -EINVAL;
+        scope = url ? GCP_SCOPE_ALL : f->scope;
+        int err = exchange(a, f, scope, url ? &with : out, &again);
+        if (again)
+                err = exchange(a, f, scope, url ? &with : out, &again);
         if (err)
-                return err == -EACCES ? cred_remedy(a, err, "let the pool of %s take this identity",
-                                                    f->path)
-                                      : err;
+                return err;
         double life = json_number(json_get(more, "token_lifetime_seconds"), 0);
         return url ? gcp_impersonate(a, f, url, NULL,
                                      life >= 600 && life <= 43200 ? (unsigned)life : 0, &with, out)

@@ -58,7 +58,7 @@ int gcp_impersonate(struct cred_ask *a, const struct gcp_file *f, const char *ur
         if (!expiry)
                 return cred_no(a, -EBADMSG, "%s answers an expireTime that is no time: correct %s",
                                c.what, f->path);
-        return cred_bearer(out, token, expiry);
+        return cred_bearer(out, token, cred_call_time(a, &c, expiry));
 }
 
 int gcp_impersonated(struct cred_ask *a, const struct gcp_file *f, struct cred *out)

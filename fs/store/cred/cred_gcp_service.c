@@ -43,7 +43,7 @@ static int make_claim(struct cred_ask *a, const struct gcp_file *f, const char *
         const char *email = gcp_field(a, f, "client_email");
         const char *pem = email ? gcp_field(a, f, "private_key") : NULL;
         const char *id = json_string(json_get(f->j, "private_key_id"), NULL);
-        time_t now = time(NULL);
+        time_t now = cred_now(a);
 
         if (!pem)
                 return -EINVAL;
@@ -74,20 +74,16 @@ static int claim_as_token(struct cred_ask *a, const struct gcp_file *f, struct c
         CLEANUP(secret_buf_release) struct buf jwt = BUF_INIT;
 
         int err = make_claim(a, f, NULL, &jwt);
-        return err ? err : cred_bearer(out, jwt.p, time(NULL) + LIFE_S);
+        return err ? err : cred_bearer(out, jwt.p, cred_now(a) + LIFE_S);
 }
 
-int gcp_service_account(struct cred_ask *a, const struct gcp_file *f, struct cred *out)
+/* *again: it was refused for its time, which is known now. */
+static int exchange_claim(struct cred_ask *a, const struct gcp_file *f, const char *uri,
+                          struct cred *out, bool *again)
 {
         CLEANUP(cred_call_release) struct cred_call c = CRED_CALL("token server", "POST");
         CLEANUP(secret_buf_release) struct buf jwt = BUF_INIT;
-        const char *uri = gcp_field_or(a, f, "token_uri", TOKEN_URI);
-        const char *universe = uri ? gcp_field_or(a, f, "universe_domain", GCP_UNIVERSE) : NULL;
 
-        if (!universe)
-                return -EINVAL;
-        if (strcmp(universe, GCP_UNIVERSE) != 0)
-                return claim_as_token(a, f, out);
         int err = make_claim(a, f, uri, &jwt);
         if (err)
                 return err;
@@ -96,6 +92,23 @@ int gcp_service_account(struct cred_ask *a, const struct gcp_file *f, struct cre
         cred_call_field(&c, "grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer");
         cred_call_field(&c, "assertion", jwt.p);
         err = gcp_exchange(a, &c, out);
+        *again = err == -EACCES && cred_follow_clock(a, &c);
+        return err;
+}
+
+int gcp_service_account(struct cred_ask *a, const struct gcp_file *f, struct cred *out)
+{
+        bool again = false;
+        const char *uri = gcp_field_or(a, f, "token_uri", TOKEN_URI);
+        const char *universe = uri ? gcp_field_or(a, f, "universe_domain", GCP_UNIVERSE) : NULL;
+
+        if (!universe)
+                return -EINVAL;
+        if (strcmp(universe, GCP_UNIVERSE) != 0)
+                return claim_as_token(a, f, out);
+        int err = exchange_claim(a, f, uri, out, &again);
+        if (again)
+                err = exchange_claim(a, f, uri, out, &again);
         return err == -EACCES ? cred_remedy(a, err,
                                             "the key of %s may have been deleted, or this clock be "
                                             "wrong: make another key, or set the clock",

@@ -11,6 +11,7 @@
 #include "base/text/uri.h"
 #include "base/text/xml.h"
 #include "store/core/error_hint.h"
+#include "store/core/xml_reply.h"
 #include "store/http/http_once.h"
 #include "store/http/retry.h"
 
@@ -191,6 +192,25 @@ int cred_call(struct cred_ask *a, struct cred_call *c)
 const char *cred_call_reply_header(const struct cred_call *c, const char *name)
 {
         return http_once_header(&c->reply_headers, name);
+}
+
+time_t cred_call_time(const struct cred_ask *a, const struct cred_call *c, time_t theirs)
+{
+        const char *date = cred_call_reply_header(c, "date");
+        int64_t now = date ? s3_time_http(date) / 1000000000 : 0;
+
+        return now ? cred_now(a) + (theirs - now) : theirs;
+}
+
+/* "Signature expired: [...] is now earlier than [...]" is what AWS's Security Token Service says of
+ * one that is signed by a clock which is off, with the code of one that is wrong; and Google's
+ * token server "Token must be a short-lived token (60 minutes) and in a reasonable timeframe". */
+bool cred_follow_clock(struct cred_ask *a, const struct cred_call *c)
+{
+        bool said = c->reply.len && strstr(c->reply.p, "reasonable timeframe");
+
+        return a->skew_s && (c->status == 400 || c->status == 403) &&
+               clock_follow(cred_call_reply_header(c, "date"), said, a->skew_s);
 }
 
 /* A long text without blanks may be a token that the server repeats. */

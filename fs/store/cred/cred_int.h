@@ -109,6 +109,11 @@ void cred_call_field(struct cred_call *c, const char *name, const char *value);
 int cred_call(struct cred_ask *a, struct cred_call *c);
 /* The time by the chain's clock. */
 time_t cred_now(const struct cred_ask *a);
+/* The same of a time by the clock of the server that replied. */
+time_t cred_call_time(const struct cred_ask *a, const struct cred_call *c, time_t theirs);
+/* Whether a reply refuses what was signed by a clock that is off: cred_now() is the server's time
+ * from then on. */
+bool cred_follow_clock(struct cred_ask *a, const struct cred_call *c);
 /* The value of a header of the reply (its name in lower case), or NULL. */
 const char *cred_call_reply_header(const struct cred_call *c, const char *name);
 /* Wants status 200: the reason names the server, the status and the server's own code (error,
