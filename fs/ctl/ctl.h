@@ -70,9 +70,7 @@ int ctl_worse(int a, int b);
 /* Whether that was at least --older ago. */
 bool ctl_is_older(const struct ctl *c, int64_t time_ns);
 
-/* How long ago that was. */
-int64_t ctl_age_s(int64_t time_ns);
-/* The same as "3d4h", "5m10s". */
+/* How long ago that was: "3d4h", "5m10s". */
 const char *ctl_age(int64_t time_ns, char out[CTL_AGE_MAX]);
 /* The same of a span of time. */
 const char *ctl_span(int64_t seconds, char out[CTL_AGE_MAX]);

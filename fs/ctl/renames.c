@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* renames.c: finishes renames of directories that a crash interrupted. */
+/* renames.c: finishes renames of directories that a crash interrupted, or takes them back. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,7 @@
 #include "base/banned.h"
 
 enum {
-        TRIES = 5,       /* for a record that its mount, or another ckptctl, changes meanwhile */
-        UNDO_S = 30 * 60 /* so long a mount is given to take back what it has begun */
+        TRIES = 5 /* for a record that its mount, or another ckptctl, changes meanwhile */
 };
 
 static int print_rename(const struct rename_journal *i)
@@ -25,22 +24,9 @@ static int print_rename(const struct rename_journal *i)
 
         if (!from || !to || !host)
                 return ctl_fail("renamed", -ENOMEM);
-        printf("renamed\t%s\t%s\t%s\t%s\n", ctl_age(i->time_ns, age), host, from, to);
+        printf("%s\t%s\t%s\t%s\t%s\n", i->undone ? "undone" : "renamed", ctl_age(i->time_ns, age),
+               host, from, to);
         return CTL_OK;
-}
-
-/* A mount that could not finish it takes it back, and deletes what is there by the new names. */
-static int complain_undone(const char *record, const struct rename_journal *i,
-                           const struct store_object *obj)
-{
-        char why[CTL_WHY_MAX], age[CTL_AGE_MAX];
-
-        snprintf(why, sizeof why,
-                 "rename %s to %s failed, and %s takes it back since %s: if %s is still there in "
-                 "half an hour, run this again",
-                 i->from, i->to, i->host ? i->host : "its host", ctl_age(obj->mtime_ns, age),
-                 record);
-        return ctl_complain(why);
 }
 
 /* 0 or a negative errno; -EAGAIN the record was changed or deleted meanwhile. */
@@ -58,17 +44,13 @@ static int finish_once(const struct ctl *c, const char *id, const char *record, 
                 *rc = ctl_complain(why);
                 return 0;
         }
-        if (i.undone && ctl_age_s(obj.mtime_ns) < UNDO_S) {
-                *rc = complain_undone(record, &i, &obj);
-                return 0;
-        }
         err = move_recover(c->store, id, obj.etag, &i);
         if (!err)
                 *rc = print_rename(&i);
         if (!err || err == -EAGAIN)
                 return err;
-        snprintf(why, sizeof why, "rename %s to %s cannot be finished: %s: try again", i.from, i.to,
-                 strerror(-err));
+        snprintf(why, sizeof why, "rename %s to %s cannot be %s: %s: try again", i.from, i.to,
+                 i.undone ? "undone" : "finished", strerror(-err));
         *rc = ctl_complain(why);
         return 0;
 }

@@ -56,7 +56,7 @@ int ctl_worse(int a, int b)
         return a == CTL_FAILED || b == CTL_FAILED ? CTL_FAILED : a > b ? a : b;
 }
 
-int64_t ctl_age_s(int64_t time_ns)
+static int64_t age_s(int64_t time_ns)
 {
         struct timespec ts;
         clock_gettime(CLOCK_REALTIME, &ts);
@@ -66,7 +66,7 @@ int64_t ctl_age_s(int64_t time_ns)
 
 bool ctl_is_older(const struct ctl *c, int64_t time_ns)
 {
-        return ctl_age_s(time_ns) * 1000 >= (int64_t)c->older_ms;
+        return age_s(time_ns) * 1000 >= (int64_t)c->older_ms;
 }
 
 const char *ctl_span(int64_t age, char out[CTL_AGE_MAX])
@@ -89,7 +89,7 @@ const char *ctl_span(int64_t age, char out[CTL_AGE_MAX])
 
 const char *ctl_age(int64_t time_ns, char out[CTL_AGE_MAX])
 {
-        return ctl_span(ctl_age_s(time_ns), out);
+        return ctl_span(age_s(time_ns), out);
 }
 
 char *ctl_printable(const char *key)

@@ -41,7 +41,7 @@ struct move {
         bool copied;  /* the record says so */
         bool taken;   /* the record is another's, who finishes this as well */
         bool renames; /* the store renames objects */
-        bool resumes; /* what is at `to` is newer */
+        bool resumes; /* of a record: what is where the objects go stays */
         bool undoes;  /* what was sent goes back */
         int failure;  /* why it is undone */
         int left;     /* why it, or that, was not finished */
@@ -169,7 +169,7 @@ static void left_said(void *arg, int err, const struct store_object *obj)
 static void leave_record(struct move *v, int err)
 {
         v->left = err;
-        if (!v->undoes || !v->record || write_record(v, false, left_said))
+        if (!v->undoes || v->resumes || !v->record || write_record(v, false, left_said))
                 say_left(v);
 }
 
@@ -465,7 +465,7 @@ static void page_came(void *arg, int err, const struct store_page *page)
         char *next = NULL;
 
         for (size_t i = 0; !err && i < page->n; i++)
-                if (!v->undoes || was_sent(v, &page->v[i]))
+                if (!v->undoes || v->resumes || was_sent(v, &page->v[i]))
                         err = send_entry(v, &page->v[i]);
         if (!err && page->next && !(next = strdup(page->next)))
                 err = -ENOMEM;
@@ -520,7 +520,7 @@ static void take_back(struct move *v)
                                   .victims = v->to,
                                   .twins = v->from,
                                   .are_copies = true,
-                                  .copied = &v->locked.copies,
+                                  .copied = v->resumes ? NULL : &v->locked.copies,
                                   .done = undone,
                                   .arg = v};
         int err = purge_start(&job);
@@ -674,7 +674,9 @@ static void recovery_said(void *arg, int err, const struct store_object *obj)
                 return;
         }
         note_version(v, obj);
-        if (v->copied)
+        if (v->undoes)
+                take_back(v);
+        else if (v->copied)
                 purge_from(v);
         else
                 send_all(v);
@@ -689,11 +691,12 @@ static int recovery_start(const struct move_job *job, const char *id, const char
         int err = v && asprintf(&v->record, RENAME_JOURNAL_PREFIX "%s", id) >= 0 ? 0 : -ENOMEM;
         if (!err) {
                 v->resumes = true;
+                v->undoes = i->undone;
                 v->copied = i->copied;
                 v->host = i->host ? strdup(i->host) : NULL;
                 v->begun_ns = i->time_ns;
                 snprintf(v->version, sizeof v->version, "%s", version);
-                err = write_record(v, false, recovery_said);
+                err = write_record(v, v->undoes, recovery_said);
         }
         if (err)
                 move_free(v);

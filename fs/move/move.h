@@ -30,8 +30,9 @@ struct move_job {
 int move_start(const struct move_job *job);
 
 /* Finishes a move of which a record was left: the object RENAME_JOURNAL_PREFIX `id` of that
- * version. What was written at `to` meanwhile stays. A mount that is at it still finishes it, too.
- * Blocks. 0, or a negative errno: -EAGAIN the record was changed or deleted meanwhile. */
+ * version; or takes it back, when the record says so. What was written meanwhile stays, but where
+ * objects are renamed what is at `to` goes back, whose ever it is. A mount that is at it still does
+ * the same. Blocks. 0, or a negative errno: -EAGAIN the record was changed or deleted meanwhile. */
 struct rename_journal;
 int move_recover(struct store *store, const char *id, const char *version,
                  const struct rename_journal *record);

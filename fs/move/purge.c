@@ -238,6 +238,14 @@ static enum twin find_twin(struct purging *p)
         return TWIN_LATER;
 }
 
+/* Whether both are the same. */
+static enum verdict judge_by_bytes(const struct side *v, const struct side *t)
+{
+        if (v->v[v->i].size != t->v[t->i].size)
+                return STAYS;
+        return *etag_of(v) && !strcmp(etag_of(v), etag_of(t)) ? GOES : UNSURE;
+}
+
 /* Whether what has the old name is what was copied, of which no more is known: what is younger than
  * the copy is not. Stores whose times are whole seconds do not tell which of two is, if both are of
  * one: then their bytes do. */
@@ -247,9 +255,7 @@ static enum verdict judge_by_times(const struct side *v, const struct side *t)
 
         if (copy->mtime_ns != original->mtime_ns)
                 return copy->mtime_ns > original->mtime_ns ? GOES : STAYS;
-        if (copy->size != original->size)
-                return STAYS;
-        return *etag_of(v) && !strcmp(etag_of(v), etag_of(t)) ? GOES : UNSURE;
+        return judge_by_bytes(v, t);
 }
 
 /* Whether the victim is to go. */
@@ -266,7 +272,9 @@ static enum verdict judge(const struct purging *p, bool has_twin)
         }
         if (p->compared != UNSURE)
                 return p->compared;
-        return has_twin ? judge_by_times(v, t) : STAYS;
+        if (!has_twin)
+                return STAYS;
+        return p->job.are_copies ? judge_by_bytes(v, t) : judge_by_times(v, t);
 }
 
 static void victim_compared(void *arg, int err, bool same)

@@ -137,6 +137,7 @@ EXTRA_DIST += \
 	%D%/rename_held.json \
 	%D%/rename_hiccups.json \
 	%D%/rename_late.json \
+	%D%/rename_moved_back.json \
 	%D%/rename_one_held.json \
 	%D%/rename_rest_denied.json \
 	%D%/rename_slow.json \

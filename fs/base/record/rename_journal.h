@@ -18,7 +18,7 @@ enum { RENAME_JOURNAL_TEXT_MAX = 16 << 10 };
 struct rename_journal {
         char *from, *to;  /* directories, with a '/' at their end */
         bool copied;      /* all is at `to`: what is left to do is to delete `from` */
-        bool undone;      /* what is at `to` goes back */
+        bool undone;      /* what was brought to `to` goes back */
         const char *turn; /* random: no two records have one version; of what is read NULL */
         char *host;       /* that renames; NULL: unknown */
         int64_t time_ns;
