@@ -10,6 +10,7 @@ fault_tests = \
 	%D%/frozen.sh \
 	%D%/gs_lost.sh \
 	%D%/gs_lost_keys.sh \
+	%D%/gs_pieces_stay.sh \
 	%D%/gs_rename_between.sh \
 	%D%/gs_refused.sh \
 	%D%/memory_group.sh \
@@ -94,6 +95,7 @@ EXTRA_DIST += \
 	%D%/gs_moves_denied.json \
 	%D%/gs_no_batch_denied.json \
 	%D%/gs_operation_forgotten.json \
+	%D%/gs_pieces_stay.json \
 	%D%/gs_tmp_stays.json \
 	%D%/link_late.json \
 	%D%/lists_late.json \
