@@ -157,11 +157,8 @@ static void take_locked(const struct lookup *l, struct node_info *info) REQUIRES
         n = tree_enter_locked(m->tree, l->parent, l->name, info);
         if (!n)
                 return;
-        if (n->known_ns == l->begun) { /* believed from when it was asked for on, not from now */
-                int64_t until = l->begun + tree_ttl_ns(m->tree);
-                n->fresh_until = until < n->fresh_until ? until : n->fresh_until;
+        if (n->known_ns == l->begun) /* else it tells of the past */
                 n->ahead = !l->waits;
-        }
         tree_add_recent_locked(m->tree, n); /* for who comes to look at it */
 }
 
