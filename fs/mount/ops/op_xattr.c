@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* op_xattr.c: user attributes, those that travel with the object and those that tell of it
- * ("user.ckptfs.*", read-only). Other namespaces are refused without asking anybody: the kernel
- * asks for security.capability all the time. */
+ * ("user.ckptfs.*", read-only). The latter are in no list: mv, `rsync -X` and `tar --xattrs` copy
+ * what is listed, and no mount would take it. Other namespaces are refused without asking anybody:
+ * the kernel asks for security.capability all the time. */
 #include "mount/ops/op.h"
 
 #include <errno.h>
@@ -117,24 +118,6 @@ static ssize_t get_locked(struct mount *m, struct node *n, const char *name, cha
         return (ssize_t)len;
 }
 
-static ssize_t list_locked(struct node *n, char *buf, size_t size) REQUIRES(tree_mutex)
-{
-        char text[STORE_ETAG_MAX + 16];
-        ssize_t used = attr_user_list(&n->attr, buf, size);
-
-        for (size_t i = 0; used >= 0 && i < sizeof ours / sizeof *ours; i++) {
-                size_t len = strlen(ours[i]) + 1;
-                if (!ours_locked(n, ours[i], text, sizeof text))
-                        continue;
-                if (size && len > size - (size_t)used)
-                        return -ERANGE;
-                if (size)
-                        memcpy(buf + used, ours[i], len);
-                used += (ssize_t)len;
-        }
-        return used;
-}
-
 static void read_now(struct op_ask *ask, int err)
 {
         struct xattr_read *x = (struct xattr_read *)ask;
@@ -150,7 +133,7 @@ static void read_now(struct op_ask *ask, int err)
                 if (x->name && !stats)
                         n = get_locked(m, ask->n, x->name, buf, x->size);
                 else if (!stats)
-                        n = list_locked(ask->n, buf, x->size);
+                        n = attr_user_list(&ask->n->attr, buf, x->size);
                 tree_unlock(m->tree);
                 if (stats)
                         n = get_stats(m, buf, x->size);
