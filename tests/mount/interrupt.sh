@@ -22,6 +22,7 @@ calls() {
 		parts: open wct @/new write 12000000 | fsync | ok
 		beside: open r @/f slot 1 open + @/f write 3 slot 0 | fsync | ok
 		rename: size @/f size @/g | rename @/f @/g | ok
+		link: size @/f size @/l | link @/f @/l | ok
 		unlink: size @/f | unlink @/f | ok
 		mkdir: size @/d | mkdir @/d | ok
 		rmdir: mkdir @/d | rmdir @/d | ok
@@ -90,7 +91,7 @@ begin_calls() {
 }
 
 # --- a kill
-mount_ckptfs memory=64M part_size=5M attr_ttl=600s listed_attrs=assume deadline=600 stall_timeout=600
+mount_ckptfs memory=64M part_size=5M attr_ttl=600s listed_attrs=assume deadline=600 stall_timeout=600 hard_links=copy
 begin_calls kill
 for kind in $kinds; do kill -KILL "$(cat "$tmp/calls/$kind/pid")"; done
 for kind in $kinds; do
@@ -202,7 +203,7 @@ check "a file is published when the store answers its killed writer" wait_for 20
 umount_ckptfs
 
 # --- a signal that is caught
-mount_ckptfs memory=64M part_size=5M attr_ttl=600s listed_attrs=assume deadline=600 stall_timeout=600
+mount_ckptfs memory=64M part_size=5M attr_ttl=600s listed_attrs=assume deadline=600 stall_timeout=600 hard_links=copy
 begin_calls alarm alarms
 sleep 1
 kill -CONT "$store_pid"

@@ -51,6 +51,7 @@ mount_tests = \
 	%D%/heirs.sh \
 	%D%/hostile_objects.sh \
 	%D%/handed.sh \
+	%D%/hard_links.sh \
 	%D%/hns.sh \
 	%D%/idle.sh \
 	%D%/huge.sh \
@@ -150,6 +151,7 @@ mount_gs_tests = \
 	%D%/gs/direct.sh \
 	%D%/gs/dirs.sh \
 	%D%/gs/end.sh \
+	%D%/gs/hard_links.sh \
 	%D%/gs/handles.sh \
 	%D%/gs/heirs.sh \
 	%D%/gs/interrupt.sh \

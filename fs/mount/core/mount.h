@@ -30,11 +30,12 @@ struct stat;
 
 /* Words of the option on_kill, in the order of params.def. */
 enum { ON_KILL_ABORT, ON_KILL_PUBLISH };
-/* Of read_cache, listed_attrs and consistency. */
+/* Of read_cache, listed_attrs, privileges, consistency and hard_links. */
 enum { READ_CACHE_AUTO, READ_CACHE_ALWAYS, READ_CACHE_NEVER };
 enum { LISTED_ASK, LISTED_ASSUME };
 enum { PRIVILEGES_DROP, PRIVILEGES_ALL };
 enum { CLOSE_TO_OPEN, STRICT };
+enum { HARD_LINKS_REFUSE, HARD_LINKS_COPY };
 
 enum { MOUNT_SENT_BACK = 64, MOUNT_ABSENT = 64, MOUNT_PROGRAMS = 32 };
 

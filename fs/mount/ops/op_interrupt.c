@@ -94,6 +94,7 @@ static bool changes(enum kernel_operation op)
 {
         switch (op) {
         case KERNEL_setattr:
+        case KERNEL_link:
         case KERNEL_symlink:
         case KERNEL_mknod:
         case KERNEL_mkdir:
@@ -405,8 +406,9 @@ bool requests_begin(struct requests *q, const void *p, size_t n, struct reply_wa
                 return true;
         }
         struct request *r = request_new(in);
-        if (whole && (in->opcode == FUSE_RENAME || in->opcode == FUSE_RENAME2))
-                r->nodes[1] = *first; /* newdir */
+        if (whole &&
+            (in->opcode == FUSE_RENAME || in->opcode == FUSE_RENAME2 || in->opcode == FUSE_LINK))
+                r->nodes[1] = *first; /* newdir; oldnodeid */
         r->way = way;
         r->waited_for = is_waited_for(in, n);
         now = r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* op_link.c: symbolic links, whose target is the object's bytes, and special files, which are empty
- * objects; their mode says what they are. */
+/* op_link.c: symbolic links, whose target is the object's bytes, special files, which are empty
+ * objects, where their mode says what they are, and copies in place of hard links. */
 #include "mount/ops/op.h"
 
 #include <errno.h>
@@ -11,6 +11,8 @@
 
 #include "base/cleanup.h"
 #include "base/container_of.h"
+#include "base/log.h"
+#include "mount/caller/fd_owners.h"
 #include "mount/rename/name_lock.h"
 
 #include "base/banned.h"
@@ -156,10 +158,246 @@ void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, 
         make(req, parent, name, mode & S_IFMT ? mode : S_IFREG | mode, rdev, NULL);
 }
 
+/* --- a second name --- */
+
+/* An object has one name. Programs that link a file to a name that must be free, and then remove
+ * the first name, are served by a copy all the same (option hard_links). */
+struct second {
+        struct name_lock lock; /* shared, on the directory and on the file */
+        struct waiter commit, idle, for_key;
+        struct key_lock *keys;
+        fuse_req_t req;
+        struct request *request;
+        struct mount *m;
+        struct node *dir, *n;
+        struct wfile *file; /* that has bytes to be published first, or NULL */
+        char *name, *key;
+        char etag[STORE_ETAG_MAX]; /* of what is copied */
+        unsigned tries;
+        int64_t asked_ns;
+};
+
+enum { COPY_TRIES = 3 }; /* against others who replace the file meanwhile */
+
+static void second_end(struct second *l, int err, const struct fuse_entry_param *e)
+{
+        if (err && l->keys) {
+                tree_lock(l->m->tree);
+                tree_note_unknown_locked(l->dir, l->name); /* it may be there though this failed */
+                tree_unlock(l->m->tree);
+        }
+        name_lock_published(l->m, l->keys);
+        name_lock_drop(&l->lock);
+        if (err)
+                fuse_reply_err(l->req, -err);
+        else
+                op_reply_entry(l->req, l->m, e);
+        wfile_unref(l->file);
+        free(l->name);
+        free(l->key);
+        free(l);
+}
+
+static void second_found(void *arg, int err, const struct store_object *obj)
+{
+        struct second *l = arg;
+        struct attr attr = {0};
+        struct fuse_entry_param e;
+
+        if (!err)
+                err = attr_from_object(obj, false, &attr);
+        if (!err) {
+                struct node_info info = op_info(obj);
+                info.attr = &attr;
+                info.asked_ns = l->asked_ns;
+                tree_lock(l->m->tree);
+                struct node *n = tree_enter_locked(l->m->tree, l->dir, l->name, &info);
+                tree_entries_changed_locked(l->dir);
+                if (n)
+                        op_entry_locked(l->m, n, &e);
+                else
+                        err = -ENOMEM;
+                tree_unlock(l->m->tree);
+        }
+        attr_release(&attr);
+        second_end(l, err, &e);
+}
+
+static void second_copy(struct second *l);
+
+static void original_found(void *arg, int err, const struct store_object *obj)
+{
+        struct second *l = arg;
+
+        if (err) {
+                second_end(l, err, NULL);
+                return;
+        }
+        snprintf(l->etag, sizeof l->etag, "%s", obj->etag);
+        second_copy(l);
+}
+
+/* Asks for the first name's version, or for what the second one has. */
+static void second_head(struct second *l, const char *key, store_done_fn *done)
+{
+        l->asked_ns = tree_now_ns();
+        int err = key ? store_head(l->m->store, key, done, l) : -ENOMEM;
+        if (err)
+                second_end(l, err, NULL);
+}
+
+static char *original_key(const struct second *l)
+{
+        tree_lock(l->m->tree);
+        char *key = tree_key_locked(l->n);
+        tree_unlock(l->m->tree);
+        return key;
+}
+
+static void second_copied(void *arg, int err, const struct store_object *obj)
+{
+        struct second *l = arg;
+        (void)obj;
+
+        if (err == -ESTALE && ++l->tries < COPY_TRIES) {
+                CLEANUP(freep) char *key = original_key(l);
+                second_head(l, key, original_found);
+        } else if (err) {
+                second_end(l, err, NULL);
+        } else {
+                second_head(l, l->key, second_found);
+        }
+}
+
+static void second_copy(struct second *l)
+{
+        const struct store_cond cond = {.if_absent = true};
+        CLEANUP(freep) char *key = original_key(l);
+        int err = !key                        ? -ENOMEM
+                  : request_ended(l->request) ? -EINTR
+                                              : store_copy(l->m->store, key, l->etag, l->key, NULL,
+                                                           &cond, second_copied, l);
+        if (err)
+                second_end(l, err, NULL);
+}
+
+/* Nobody is about to put an object at the new name. */
+static void second_begin(struct second *l)
+{
+        tree_lock(l->m->tree);
+        int err = l->n->unlinked ? -ENOENT : l->n->published ? 0 : -EBUSY;
+        snprintf(l->etag, sizeof l->etag, "%s", l->n->etag ? l->n->etag : "");
+        tree_unlock(l->m->tree);
+        if (err) {
+                second_end(l, err, NULL);
+        } else if (*l->etag) {
+                second_copy(l);
+        } else {
+                CLEANUP(freep) char *key = original_key(l);
+                second_head(l, key, original_found);
+        }
+}
+
+static void second_key_granted(struct waiter *w)
+{
+        second_begin(CONTAINER_OF(w, struct second, for_key));
+}
+
+/* No change of the first name's attributes is on its way. */
+static void second_idle(struct waiter *w)
+{
+        struct second *l = CONTAINER_OF(w, struct second, idle);
+        const char *const keys[2] = {l->key, NULL};
+        int err = name_lock_publish(l->m, keys, false, &l->for_key, &l->keys);
+
+        if (!err)
+                second_begin(l);
+        else if (err != -EAGAIN)
+                second_end(l, err, NULL);
+}
+
+static void original_published(struct waiter *w)
+{
+        struct second *l = CONTAINER_OF(w, struct second, commit);
+
+        if (w->err)
+                second_end(l, w->err, NULL);
+        else
+                attr_sync_wait(l->m, l->n, &l->idle);
+}
+
+/* What is written to the file is published first, as by fsync, but for what a killed writer left.
+ */
+static void second_granted(struct waiter *w)
+{
+        struct second *l = CONTAINER_OF(w, struct second, lock.waiter);
+        int err = request_ended(l->request) ? -EINTR : mount_key(l->m, l->dir, l->name, &l->key);
+
+        tree_lock(l->m->tree);
+        const struct node *n = l->n;
+        bool dirty = n->file && wfile_dirty(n->file);
+        bool killed = dirty && l->m->params.on_kill == ON_KILL_ABORT && n->fd_owners &&
+                      fd_owners_killed(n->fd_owners);
+        if (!err && n->unlinked)
+                err = -ENOENT;
+        if (!err && op_is_replaced_locked(n))
+                err = -ESTALE;
+        if (!err && killed)
+                err = -EIO;
+        if (!err && dirty)
+                l->file = wfile_ref(n->file);
+        tree_unlock(l->m->tree);
+        if (err)
+                second_end(l, err, NULL);
+        else if (l->file)
+                wfile_commit(l->file, NULL, &l->commit);
+        else
+                attr_sync_wait(l->m, l->n, &l->idle);
+}
+
+static void second_start(fuse_req_t req, struct node *n, struct node *dir, const char *name)
+{
+        struct mount *m = op_mount(req);
+        struct second *l = calloc(1, sizeof *l);
+        char *own = strdup(name);
+
+        if (!l || !own) {
+                free(l);
+                free(own);
+                fuse_reply_err(req, ENOMEM);
+                return;
+        }
+        *l = (struct second){.lock = {.shared = {dir, n}, .waiter.ready = second_granted},
+                             .commit.ready = original_published,
+                             .idle.ready = second_idle,
+                             .for_key.ready = second_key_granted,
+                             .req = req,
+                             .request = request_now(),
+                             .m = m,
+                             .dir = dir,
+                             .n = n,
+                             .name = own};
+        name_lock_take(m, &l->lock);
+}
+
 void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent, const char *newname)
 {
-        (void)ino, (void)newparent, (void)newname;
-        fuse_reply_err(req, EPERM); /* an object has one name */
+        static atomic_flag told = ATOMIC_FLAG_INIT;
+        struct mount *m = op_mount(req);
+        struct node *n = op_node(m, ino);
+
+        tree_lock(m->tree);
+        bool file = S_ISREG(mount_mode_locked(m, n));
+        tree_unlock(m->tree);
+        if (file && m->params.hard_links == HARD_LINKS_COPY) {
+                second_start(req, n, op_node(m, newparent), newname);
+                return;
+        }
+        if (file && !atomic_flag_test_and_set(&told))
+                log_info("%s: hard links are refused: a program that cannot do without is served "
+                         "by hard_links=copy",
+                         newname);
+        fuse_reply_err(req, EPERM);
 }
 
 /* --- reading --- */
