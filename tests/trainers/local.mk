@@ -10,6 +10,7 @@ trainers_tests = \
 	%D%/orbax.sh \
 	%D%/replay.sh \
 	%D%/safetensors.sh \
+	%D%/tables.sh \
 	%D%/tensorboard.sh \
 	%D%/torch.sh \
 	%D%/two_mounts.sh \
@@ -36,6 +37,7 @@ EXTRA_DIST += \
 	%D%/speed.py \
 	%D%/st.py \
 	%D%/table.sh \
+	%D%/tables.py \
 	%D%/tb.py \
 	%D%/torch_files.py \
 	%D%/trainers.sh \
