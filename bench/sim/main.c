@@ -574,8 +574,12 @@ static void serve(struct parts *p, const sigset_t *signals)
                 int sig = sigwaitinfo(signals, NULL);
                 if (sig == SIGTERM || sig == SIGINT)
                         return;
-                if (sig == SIGHUP && p->faults && faults_reload(p->faults, why, sizeof why))
+                if (sig != SIGHUP || !p->faults)
+                        continue;
+                if (faults_reload(p->faults, why, sizeof why))
                         log_warn("%s; the rules before stay", why);
+                else
+                        server_wake(p->server);
         }
 }
 

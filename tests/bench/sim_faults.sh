@@ -3,7 +3,7 @@
 # The simulator goes wrong as its rules say, and only so.
 . "${srcdir:?}/tests/lib/tap.sh"
 . "$srcdir/tests/lib/sim.sh"
-plan 34
+plan 41
 
 echo '[]' >"$tmp/rules"
 sim_start --data "$tmp/data" --faults "$tmp/rules"
@@ -84,12 +84,35 @@ kill "$stalled" "$stalled2"
 wait "$stalled" "$stalled2" 2>/dev/null
 expect_eq 404 "$(req HEAD /bkt/s)" "the stalled put left nothing"
 
-rules '[{"op":"HeadObject","key":"p","do":"hold","stall":"1s"}]'
+# began WHAT OP KEY: the line that the log has beside those of requests that are over
+began() { wait_for 10 grep -q " $1:$2 bkt $3 - 000 " "$tmp/requests"; }
+rules '[{"op":"HeadObject","key":"p","do":"hold","until":"reload"},{"op":"PutObject","key":"h*","do":"delay","until":"reload"}]'
 curl -sI -o /dev/null -w '%{http_code}' "$url/bkt/p" >"$tmp/held" &
 held=$!
-req DELETE /bkt/p >/dev/null
+curl -s -o /dev/null -w '%{http_code}' -T "$tmp/big" "$url/bkt/h" >"$tmp/held2" &
+held2=$!
+began held HeadObject p
+began held PutObject h
+expect_eq "200 204" "$(req GET /bkt/h) $(req DELETE /bkt/p)" "a put has taken effect whose reply is held up until the rules change"
+rules '[{"op":"PutObject","key":"h","times":0,"do":"delay","until":"reload"}]'
 wait "$held"
-expect_eq 404 "$(cat "$tmp/held")" "a request that is held finds what there is when it goes on"
+expect_eq 404 "$(cat "$tmp/held")" "a request that was held up finds what there is when the rules have changed"
+check "a request is held up on while the rules say so" kill -0 "$held2"
+expect_eq 200 "$(req PUT /bkt/h -T "$tmp/big")" "a rule that never acts holds up none that come"
+rules '[{"op":"GetObject","key":"h","do":"stall","after_bytes":1000,"until":"reload"}]'
+wait "$held2"
+expect_eq 200 "$(cat "$tmp/held2")" "a reply that was held up comes when the rules have changed"
+req GET /bkt/h >"$tmp/held" &
+held=$!
+began held GetObject h
+rules '[{"op":"GetObject","do":"delay","until":"reload","stall":"10ms"}]'
+wait "$held"
+expect_eq 200 "$(cat "$tmp/held")" "a body that was held up is whole when the rules have changed"
+expect_eq 200 "$(req GET /bkt/h)" "a request whose rules do not change goes on in the end"
+began expired GetObject h
+
+rules '[{"op":"ListObjectsV2","key":"dir/","do":"status","status":403}]'
+expect_eq "200 403" "$(req GET '/bkt?list-type=2') $(req GET '/bkt?list-type=2&prefix=dir%2F')" "the key of a list is its prefix"
 
 rules "$(cat "$srcdir/tests/faults/complete_200_with_error_once.json")"
 head -c 5242880 /dev/urandom >"$tmp/one"
@@ -111,5 +134,8 @@ for f in "$srcdir"/tests/faults/*.json; do
 	[ ! -s "$tmp/sim.err" ] || bad=1
 done
 expect_eq 0 $bad "every sample file can be read"
-rules '[]'
-check "the server ends in good order" sim_stop
+rules '[{"op":"GetObject","key":"o","do":"hold","until":"reload"}]'
+curl -s -o /dev/null "$url/bkt/o" &
+held=$!
+began held GetObject o
+check "the server ends in good order while it holds up a request" sim_stop

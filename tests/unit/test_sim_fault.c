@@ -118,6 +118,8 @@ static const char *const bad[] = {
         "[{\"do\":\"stall\",\"stall\":-1}]",
         "[{\"do\":\"stall\",\"stall\":1e30}]",
         "[{\"do\":\"reset\"}",
+        "[{\"do\":\"delay\",\"until\":\"noon\"}]",
+        "[{\"do\":\"reset\",\"until\":\"reload\"}]",
 };
 
 START_TEST(bad_rules_are_refused)

@@ -105,6 +105,14 @@ static void name_request(struct request *x)
         snprintf(x->id, sizeof x->id, "%016" PRIX64, (n + 1) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
+/* A list has a prefix instead of a key. */
+static const char *fault_key(const struct request *x)
+{
+        const char *prefix = *x->key ? NULL : request_query(x, "prefix");
+
+        return prefix ? prefix : x->key;
+}
+
 /* What a rule does before the body is read. */
 static enum step fault_at_begin(struct conn *c)
 {
@@ -151,7 +159,7 @@ static enum step begin_request(struct conn *c)
         if (x->status)
                 x->to = BODY_DROP;
         else
-                fault_match(s->faults, x->op, x->bucket, x->key, x->part, &x->fault);
+                fault_match(s->faults, x->op, x->bucket, fault_key(x), x->part, &x->fault);
         enum step step = fault_at_begin(c);
         if (step != STEP_GO)
                 return step;
@@ -336,11 +344,29 @@ static uint64_t until_fault(const struct conn *c)
         return at - c->x.bytes_in;
 }
 
+uint64_t conn_hold_up(struct conn *c, uint64_t now_ns)
+{
+        c->held = c->x.fault.until_reload;
+        if (c->held)
+                request_log_event(c->cfg->log, &c->x, "held");
+        return now_ns + c->x.fault.stall_ns;
+}
+
+uint64_t conn_due_ns(const struct conn *c)
+{
+        const struct request *x = &c->x;
+
+        if (c->held && !fault_holds(c->cfg->service.faults, &x->fault, x->op, x->bucket,
+                                    fault_key(x), x->part))
+                return 1;
+        return c->wake_ns;
+}
+
 static enum step fault_now(struct conn *c, uint64_t now_ns)
 {
         if (c->x.fault.what == FAULT_RESET)
                 return STEP_RESET;
-        c->wake_ns = now_ns + c->x.fault.stall_ns;
+        c->wake_ns = conn_hold_up(c, now_ns);
         c->x.fault.after_bytes = UINT64_MAX; /* it has acted */
         return STEP_PAUSE;
 }
@@ -368,13 +394,14 @@ static enum step finish_request(struct conn *c, uint64_t now_ns)
         if (f->what == FAULT_RESET_AFTER)
                 return STEP_RESET;
         bool no_bytes = !x->rq.body_len && (!x->object || x->head_only);
-        uint64_t wait = c->cfg->ttfb_ns + x->delay_ns;
+        uint64_t begins_ns = now_ns;
         if (f->what == FAULT_DELAY || (f->what == FAULT_STALL && no_bytes))
-                wait += f->stall_ns;
+                begins_ns = conn_hold_up(c, now_ns);
+        begins_ns += c->cfg->ttfb_ns + x->delay_ns;
         conn_begin_reply(c);
         c->state = CONN_WAIT;
-        c->wake_ns = wait ? now_ns + wait : 0;
-        return wait ? STEP_PAUSE : STEP_GO;
+        c->wake_ns = begins_ns > now_ns ? begins_ns : 0;
+        return c->wake_ns ? STEP_PAUSE : STEP_GO;
 }
 
 /* How many of the next n bytes need not be seen. */
@@ -462,6 +489,9 @@ enum step conn_run(struct conn *c, uint64_t now_ns)
 {
         enum step step = STEP_GO;
 
+        if (c->held && c->wake_ns <= now_ns)
+                request_log_event(c->cfg->log, &c->x, "expired");
+        c->held = false;
         c->wake_ns = 0;
         while (step == STEP_GO) {
                 switch (c->state) {

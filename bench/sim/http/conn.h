@@ -43,6 +43,7 @@ struct conn {
         int low_water;    /* bytes that must be there before the loop is woken; 0: not set */
         enum conn_state state;
         uint64_t wake_ns;   /* 0: not paused */
+        bool held;          /* paused until the rules change, by wake_ns at the latest */
         uint64_t active_ns; /* when bytes last moved */
 
         char *in; /* what was read: a head, the beginning of its body, the next heads */
@@ -79,11 +80,15 @@ struct conn *conn_new(const struct server_config *cfg, int fd, char *scratch);
 void conn_free(struct conn *c);
 /* Runs until it cannot go on; says what it waits for. */
 enum step conn_run(struct conn *c, uint64_t now_ns);
+/* When its pause is over; 0: not paused. */
+uint64_t conn_due_ns(const struct conn *c);
 
 /* --- between conn.c and conn_send.c --- */
 void conn_begin_reply(struct conn *c);
 enum step conn_send(struct conn *c, uint64_t now_ns);
 void conn_end_reply(struct conn *c);
+/* A rule holds the request up: until when, at the latest. */
+uint64_t conn_hold_up(struct conn *c, uint64_t now_ns);
 
 /* --- bytes (conn_io.c) --- */
 

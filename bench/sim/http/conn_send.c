@@ -178,7 +178,7 @@ static enum step send_object(struct conn *c, uint64_t now_ns)
                         return STEP_PAUSE;
                 ssize_t put = send_piece(c, n, &step);
                 if (!put && x->fault.what == FAULT_STALL) {
-                        c->wake_ns = now_ns + x->fault.stall_ns;
+                        c->wake_ns = conn_hold_up(c, now_ns);
                         x->fault.after_bytes = UINT64_MAX;
                         return STEP_PAUSE;
                 }

@@ -51,8 +51,9 @@ static const char *const deeds[] = {
 };
 
 static const char *const fields[] = {
-        "op", "bucket", "key",  "part", "skip",        "nth",   "times",   "probability",
-        "do", "status", "code", "body", "after_bytes", "stall", "message", "entries",
+        "op",          "bucket",      "key",     "part",    "skip",  "nth",
+        "times",       "probability", "do",      "status",  "code",  "body",
+        "after_bytes", "stall",       "message", "entries", "until",
 };
 
 const char *fault_name(enum fault_do what)
@@ -75,6 +76,9 @@ static void rules_unrefp(struct fault_rules **r)
 
 /* Longer than any test. */
 static const double STALL_MOST_S = 1e6;
+
+/* A test that forgets what it holds up, or waits for it in vain, goes on. */
+#define UNTIL_RELOAD_NS 120000000000ULL
 
 int fault_parse_duration(const char *text, uint64_t *ns)
 {
@@ -120,6 +124,24 @@ static int read_stall(const struct json *stall, uint64_t *ns)
         return 0;
 }
 
+/* What `stall` and `until` say. What is wrong with them and what to do, or NULL. */
+static const char *read_times(const struct json *j, struct fault *f)
+{
+        const struct json *stall = json_get(j, "stall"), *until = json_get(j, "until");
+        bool takes_time = f->what == FAULT_STALL || f->what == FAULT_DELAY || f->what == FAULT_HOLD;
+
+        f->until_reload = until != NULL;
+        if (until && (!takes_time || strcmp(json_string(until, ""), "reload")))
+                return "has a bad \"until\": give \"reload\", to stall, delay or hold";
+        if (until)
+                f->stall_ns = UNTIL_RELOAD_NS;
+        if (read_stall(stall, &f->stall_ns))
+                return "has a bad \"stall\": give a time like \"200ms\" or \"60s\"";
+        if (takes_time && !stall && !until)
+                return "says not how long: give \"stall\", like \"60s\"";
+        return NULL;
+}
+
 static const char *check_fields(const struct json *j)
 {
         for (size_t i = 0; i < json_count(j); i++) {
@@ -137,7 +159,6 @@ static const char *check_fields(const struct json *j)
 static const char *read_rule(const struct json *j, struct rule *r)
 {
         const char *what = json_string(json_get(j, "do"), "");
-        const struct json *stall = json_get(j, "stall");
         uint64_t nth = whole(j, "nth", 0);
 
         if (!json_is_object(j))
@@ -166,14 +187,9 @@ static const char *read_rule(const struct json *j, struct rule *r)
         r->fault.body = json_string(json_get(j, "body"), NULL);
         r->fault.after_bytes = whole(j, "after_bytes", 0);
         r->fault.entries = (unsigned)whole(j, "entries", 0);
-        if (read_stall(stall, &r->fault.stall_ns))
-                return "has a bad \"stall\": give a time like \"200ms\" or \"60s\"";
         if (r->fault.status < 200 || r->fault.status > 599)
                 return "has a bad \"status\": give 200 to 599";
-        if (!stall && (r->fault.what == FAULT_STALL || r->fault.what == FAULT_DELAY ||
-                       r->fault.what == FAULT_HOLD))
-                return "says not how long: give \"stall\", like \"60s\"";
-        return NULL;
+        return read_times(j, &r->fault);
 }
 
 static int read_rules(const char *file, struct fault_rules **out, char *why, size_t nwhy)
@@ -259,12 +275,18 @@ static bool by_chance_locked(struct faults *f, double probability) REQUIRES(&f->
         return (double)(f->rnd >> 11) * 0x1p-53 < probability;
 }
 
+static bool fits(const struct rule *r, const char *op, const char *bucket, const char *key,
+                 unsigned part)
+{
+        return !fnmatch(r->op, op, 0) && !fnmatch(r->bucket, bucket, 0) &&
+               !fnmatch(r->key, key, 0) && (!r->part || r->part == part);
+}
+
 /* Counts the request where the rule fits it; says whether the rule would act. */
 static bool acts_locked(struct faults *f, struct rule *r, const char *op, const char *bucket,
                         const char *key, unsigned part) REQUIRES(&f->mtx)
 {
-        if (fnmatch(r->op, op, 0) || fnmatch(r->bucket, bucket, 0) || fnmatch(r->key, key, 0) ||
-            (r->part && r->part != part))
+        if (!fits(r, op, bucket, key, part))
                 return false;
         if (r->skip) {
                 r->skip--;
@@ -291,6 +313,20 @@ void fault_match(struct faults *f, const char *op, const char *bucket, const cha
                 atomic_fetch_add_explicit(&f->rules->refs, 1, memory_order_relaxed);
         }
         mutex_unlock(&f->mtx);
+}
+
+bool fault_holds(struct faults *f, const struct fault *held, const char *op, const char *bucket,
+                 const char *key, unsigned part)
+{
+        mutex_lock(&f->mtx);
+        bool holds = f->rules == held->rules;
+        for (size_t i = 0; !holds && i < f->rules->n; i++) {
+                const struct rule *r = &f->rules->v[i];
+                holds = r->fault.until_reload && r->fault.what == held->what &&
+                        fits(r, op, bucket, key, part);
+        }
+        mutex_unlock(&f->mtx);
+        return holds;
 }
 
 void fault_release(struct fault *f)

@@ -2,7 +2,7 @@
 /* fault.h: rules that make requests go wrong, read from a JSON file: an array of objects.
  *
  *      op           name of the operation as in the log, or a glob; default "*"
- *      bucket, key  globs; default "*" (which matches '/' too)
+ *      bucket, key  globs; default "*" (which matches '/' too); of a list, `key` is its prefix
  *      part         number of the part
  *      skip         so many matching requests pass before the rule acts; default 0
  *      nth          acts on the n-th matching request only: skip n-1, times 1
@@ -12,7 +12,9 @@
  *      status, code, message, body
  *                   of the reply (status, error_in_200); default 503 SlowDown; `body` is sent as is
  *      after_bytes  of the body: the request's where it has one, else the reply's; default 0
- *      stall        how long, for stall and delay: "200ms", "60s" or a number of seconds
+ *      stall        how long, for stall, delay and hold: "200ms", "60s" or a number of seconds
+ *      until        "reload": as long as each reading of the file has a rule of this kind that fits
+ *                   the request and says so, too; `stall` is the most then, default 120s
  *      entries      most in a page of a list (short_page); default 0
  *
  * The first rule that acts on a request is taken; a rule that does not act still counts it.
@@ -20,6 +22,7 @@
 #ifndef CKPTFS_SIM_FAULT_H
 #define CKPTFS_SIM_FAULT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +48,7 @@ struct fault {
         const char *code, *message, *body;
         uint64_t after_bytes;
         uint64_t stall_ns;
+        bool until_reload;
         unsigned entries;
         struct fault_rules *rules; /* referenced */
 };
@@ -64,6 +68,9 @@ int faults_reload(struct faults *f, char *why, size_t nwhy);
 /* Decides about a request and counts it. f NULL: nothing happens. */
 void fault_match(struct faults *f, const char *op, const char *bucket, const char *key,
                  unsigned part, struct fault *out);
+/* Whether a request that a rule until_reload holds up is to be held up on. Counts nothing. */
+bool fault_holds(struct faults *f, const struct fault *held, const char *op, const char *bucket,
+                 const char *key, unsigned part);
 void fault_release(struct fault *f);
 
 /* "20ms", "1.5s", "2m", "1h" or seconds: 0 or -EINVAL. */

@@ -67,7 +67,9 @@ static void add_word(struct buf *b, const char *text)
                 buf_addc(b, '-');
 }
 
-void request_log_line(struct request_log *l, const struct request *x, bool replied)
+/* `event` NULL: the request is over. */
+static void write_line(struct request_log *l, const struct request *x, const char *event,
+                       int status)
 {
         CLEANUP(buf_release) struct buf b = BUF_INIT;
 
@@ -75,7 +77,10 @@ void request_log_line(struct request_log *l, const struct request *x, bool repli
                 return;
         uint64_t took = clock_ns() - x->begun_ns;
         add_time(&b, took);
-        add_word(&b, x->op);
+        if (event)
+                buf_addf(&b, " %s:%s", event, x->op);
+        else
+                add_word(&b, x->op);
         add_word(&b, x->bucket);
         add_word(&b, x->key);
         if (x->part)
@@ -84,10 +89,20 @@ void request_log_line(struct request_log *l, const struct request *x, bool repli
                 buf_addf(&b, " range=%" PRIu64 "-%" PRIu64, x->off, x->off + x->len - 1);
         else
                 buf_adds(&b, " -");
-        buf_addf(&b, " %03d %" PRIu64 " %" PRIu64 " %" PRIu64 " %s", replied ? x->status : 0,
-                 x->bytes_in, x->bytes_out, took / 1000, x->id);
+        buf_addf(&b, " %03d %" PRIu64 " %" PRIu64 " %" PRIu64 " %s", status, x->bytes_in,
+                 x->bytes_out, took / 1000, x->id);
         add_word(&b, fault_name(x->fault.what));
         buf_addc(&b, '\n');
         if (!b.failed && write(l->fd, b.p, b.len) < 0)
                 return; /* nowhere left to say it */
+}
+
+void request_log_line(struct request_log *l, const struct request *x, bool replied)
+{
+        write_line(l, x, NULL, replied ? x->status : 0);
+}
+
+void request_log_event(struct request_log *l, const struct request *x, const char *event)
+{
+        write_line(l, x, event, 0);
 }

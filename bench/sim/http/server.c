@@ -212,12 +212,15 @@ static uint64_t run_due(struct loop *l, uint64_t now)
 
         for (struct conn *c = l->own.conns; c; c = following) {
                 following = c->next;
-                if (c->wake_ns && c->wake_ns <= now)
+                uint64_t due = conn_due_ns(c);
+                if (due && due <= now)
                         loop_run_conn(l, c);
         }
-        for (struct conn *c = l->own.conns; c; c = c->next)
-                if (c->wake_ns && c->wake_ns < next)
-                        next = c->wake_ns;
+        for (struct conn *c = l->own.conns; c; c = c->next) {
+                uint64_t due = conn_due_ns(c);
+                if (due && due < next)
+                        next = due;
+        }
         return next;
 }
 
@@ -385,13 +388,18 @@ const char *server_address(const struct server *s)
         return s->address;
 }
 
+void server_wake(struct server *s)
+{
+        for (unsigned i = 0; i < s->nstarted; i++)
+                wake_loop(&s->loops[i]);
+}
+
 void server_stop(struct server *s)
 {
         if (!s)
                 return;
         atomic_store(&s->stop, true);
-        for (unsigned i = 0; i < s->nstarted; i++)
-                wake_loop(&s->loops[i]);
+        server_wake(s);
         for (unsigned i = 0; i < s->nstarted; i++)
                 pthread_join(s->loops[i].thread, NULL);
         for (unsigned i = 0; i < s->cfg.threads; i++) {

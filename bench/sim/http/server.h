@@ -14,6 +14,8 @@ struct server;
 int server_start(const struct server_config *cfg, struct server **out, char *why, size_t nwhy);
 /* "127.0.0.1:40001", as bound. */
 const char *server_address(const struct server *s);
+/* The rules for faults have changed: requests that they held up may go on. */
+void server_wake(struct server *s);
 /* Closes all connections, ends the threads, frees. */
 void server_stop(struct server *s);
 
