@@ -7,35 +7,41 @@ need_fuse
 if on_gs; then plan 46; else plan 49; fi
 start_store
 
-# late OP KEY SKIP TIME: one reply
-late() {
-	printf '[{"op": "%s", "key": "%s", "skip": %s, "times": 1, "do": "delay", "stall": "%s"}]\n' "$@" >"$tmp/late.json"
+# rules RULE...: in force from now on
+rules() {
+	printf ', %s\n' "$@" | sed '1s/,/[/; $s/$/]/' >"$tmp/late.json"
 	set_faults "$tmp/late.json"
-	requests_mark
 }
+# late OP KEY [SKIP [HOW]]: a rule by which one reply, after SKIP (0), is held up; HOW is hold for a request that takes
+# effect later, too. held ...: on it goes where it is, and no further one.
+rule() { printf '{"op": "%s", "key": "%s", "skip": %s, "times": %s, "do": "%s", "until": "reload"}' "$@"; }
+late() { rule "$1" "$2" "${3:-0}" 1 "${4:-delay}"; }
+held() { rule "$1" "$2" 0 0 "${3:-delay}"; }
+# The store's silence is what these tests are about, and how long it takes is up to this machine.
+mount_slow() { mount_ckptfs stall_timeout=120s "$@"; }
+fdo_program=$tools/tests/lib/fdo # in the background: its process, and no shell's
 
 # An open sees another version, takes the old one from its name and has the kernel look that up: before the store
 # has answered, the name is renamed.
-mount_ckptfs attr_ttl=600s
+mount_slow attr_ttl=600s
 printf first | store_put file
 stat "$mnt/file" >/dev/null
 printf 'the second' | store_put file
-late HeadObject file 1 3s
+rules "$(late HeadObject file 1)"
 cat "$mnt/file" >"$tmp/read" 2>&1 &
 reading=$!
-wait_for 20 requests_are HeadObject=1
-sleep 0.3 # the open has its reply, and asks for the name
+wait_held HeadObject
 expect_eq ok "$(fdo rename "$mnt/file" "$mnt/new")" "a file can be renamed while an open finds that it was replaced"
+set_faults
 wait $reading
 expect_eq "the second" "$(store_cat new)" "a rename takes the version that another host has put there"
 expect_eq "the second" "$(cat "$mnt/new")" "a file that was renamed meanwhile can be read by its new name"
 expect_eq ENOENT "$(fdo open r "$mnt/file")" "the old name of a file that was renamed meanwhile has gone"
-set_faults
 umount_ckptfs
 
 # An open finds that the file was replaced, and has no name that it could look up anew. Then the file is renamed, and
 # another host makes one of the old name.
-mount_ckptfs attr_ttl=600s
+mount_slow attr_ttl=600s
 printf first | store_put old
 stat "$mnt/old" >/dev/null
 printf 'the second' | store_put old
@@ -47,49 +53,55 @@ fdo_ends "ok ESTALE ok ok ok 10 ok" "an open by the new name never finds what ha
 umount_ckptfs
 
 # A reader has the old version open, another host replaces that, and so does a rename here, for which an open waits.
-mount_ckptfs attr_ttl=600s
+mount_slow attr_ttl=600s
 printf old | store_put target
 fdo_begin open r "$mnt/target" pause size "$mnt/target" close
 printf 'of another host' | store_put target
 printf renamed >"$mnt/source"
-late MoveObject '[ts]*' 0 2s
+rules "$(late MoveObject '[ts]*')"
 fdo rename "$mnt/source" "$mnt/target" >"$tmp/rename" &
 renaming=$!
-sleep 0.5
-expect_eq renamed "$(cat "$mnt/target")" "an open that waits for a rename finds what the rename brings"
+wait_held MoveObject
+cat "$mnt/target" >"$tmp/read" &
+reading=$!
+wait_in_call $reading
+set_faults
+wait $reading
+expect_eq renamed "$(cat "$tmp/read")" "an open that waits for a rename finds what the rename brings"
 wait $renaming
 fdo_ends "ok ok 7 ok" "a name that a rename replaced has the size of what it brought"
-set_faults
 umount_ckptfs
 
 # What the store said long ago is not believed for attr_ttl from now on.
-mount_ckptfs attr_ttl=500ms
-late HeadObject absent 0 2s
+mount_slow attr_ttl=500ms
+rules "$(late HeadObject absent)"
 fdo size "$mnt/absent" >"$tmp/size" &
 looking=$!
-sleep 0.5
+wait_held HeadObject
 printf there | store_put absent
+sleep 0.6
+set_faults
 wait $looking
 expect_eq 5 "$(fdo size "$mnt/absent")" "a name is believed to be absent for attr_ttl since the store was asked, no longer"
-set_faults
 umount_ckptfs
 
 # While the store's reply to an open is under way, a change of the file's mode begins here: what that reply says of
 # another host counts all the same.
 with_chmod() {
-	cat >"$tmp/late.json" <<-EOF
-		[{"op": "HeadObject", "key": "$1", "times": 1, "do": "delay", "stall": "1s"},
-		 {"op": "SetMeta", "key": "$1", "times": 1, "do": "delay", "stall": "3s"}]
-	EOF
-	set_faults "$tmp/late.json"
+	rules "$(late HeadObject "$1")" "$(late SetMeta "$1")"
 	cat "$mnt/$1" >"$tmp/read" 2>&1 &
 	reading=$!
-	sleep 0.3
-	fdo chmod 0600 "$mnt/$1" >"$tmp/chmod"
-	wait $reading
+	wait_held HeadObject
+	fdo chmod 0600 "$mnt/$1" >"$tmp/chmod" &
+	changing=$!
+	wait_held SetMeta
+	rules "$(held SetMeta "$1")"
+	wait_in_call $reading
 	set_faults
+	wait $changing
+	wait $reading
 }
-mount_ckptfs attr_ttl=600s
+mount_slow attr_ttl=600s
 for name in replaced removed; do
 	printf old | store_put $name
 	cat "$mnt/$name" >"$tmp/read"
@@ -105,73 +117,63 @@ check "an open finds that another host removed the file while the mode is change
 expect_eq ENOENT "$(cat "$tmp/chmod")" "the mode of a file that another host removed cannot be changed"
 umount_ckptfs
 
-# An open finds that another host has replaced the file, so that the kernel looks the name up once more, and a rename
-# replaces what it finds.
-mount_ckptfs attr_ttl=500ms
+# replaced_twice NAME: an open finds that another host has replaced the file, so that the kernel looks the name up once
+# more, and a rename replaces what it finds.
+replaced_twice() {
+	printf 'of another host' | store_put "$1"
+	rules "$(late HeadObject "$1")" "$(late MoveObject "[${1%"${1#?}"}s]*")"
+	cat "$mnt/$1" >"$tmp/read" 2>&1 &
+	reading=$!
+	wait_held HeadObject
+	sleep 0.6 # the kernel asks for the name, and not only for the file
+	expect_eq 15 "$(fdo size "$mnt/$1")" "$1: a file that another host replaced can be looked at while an open waits"
+	fdo rename "$mnt/source" "$mnt/$1" >"$tmp/rename" &
+	renaming=$!
+	wait_held MoveObject
+	rules "$(held MoveObject "[${1%"${1#?}"}s]*")"
+	wait_in_call $reading
+	set_faults
+	wait $renaming
+	wait $reading
+}
+mount_slow attr_ttl=500ms
 printf old | store_put twice
 cat "$mnt/twice" >"$tmp/read"
 printf renamed >"$mnt/source"
 chmod --reference="$mnt/twice" "$mnt/source"
-printf 'of another host' | store_put twice
-cat >"$tmp/late.json" <<-EOF
-	[{"op": "HeadObject", "key": "twice", "times": 1, "do": "delay", "stall": "2s"},
-	 {"op": "MoveObject", "key": "[ts]*", "times": 1, "do": "delay", "stall": "4s"}]
-EOF
-set_faults "$tmp/late.json"
-cat "$mnt/twice" >"$tmp/read" 2>&1 &
-reading=$!
-sleep 0.7
-expect_eq 15 "$(fdo size "$mnt/twice")" "a file that another host replaced can be looked at while an open waits"
-fdo rename "$mnt/source" "$mnt/twice" >"$tmp/rename"
-wait $reading
+replaced_twice twice
 # promise: fresh.twice
 expect_eq renamed "$(cat "$tmp/read")" "an open that found a file replaced twice finds what the rename brought"
-set_faults
 umount_ckptfs
 
 # The same with a rename of a file of another mode.
-mount_ckptfs attr_ttl=500ms
+mount_slow attr_ttl=500ms
 printf old | store_put modes
 cat "$mnt/modes" >"$tmp/read"
 printf renamed >"$mnt/source"
 chmod 600 "$mnt/source"
-printf 'of another host' | store_put modes
-cat >"$tmp/late.json" <<-EOF
-	[{"op": "HeadObject", "key": "modes", "times": 1, "do": "delay", "stall": "2s"},
-	 {"op": "MoveObject", "key": "[ms]*", "times": 1, "do": "delay", "stall": "4s"}]
-EOF
-set_faults "$tmp/late.json"
-cat "$mnt/modes" >"$tmp/read" 2>&1 &
-reading=$!
-sleep 0.7
-expect_eq 15 "$(fdo size "$mnt/modes")" "a file that another host replaced can be looked at before a rename of another mode"
-fdo rename "$mnt/source" "$mnt/modes" >"$tmp/rename"
-wait $reading
+replaced_twice modes
 # promise: fresh.twice
 expect_eq renamed "$(cat "$tmp/read")" "an open that found a file replaced twice finds a renamed one of another mode"
-set_faults
 umount_ckptfs
 
 # An open finds that the file was replaced, and what the kernel finds by the name then is being removed when the second
 # open comes: between the two the kernel asks for the mode, which the store is late to tell.
-mount_ckptfs attr_ttl=0
+mount_slow attr_ttl=0
 printf old | store_put gone
 cat "$mnt/gone" >"$tmp/read"
-cat >"$tmp/late.json" <<-EOF
-	[{"op": "HeadObject", "key": "gone", "skip": 2, "times": 3, "do": "status", "status": 503},
-	 {"op": "HeadObject", "key": "gone", "skip": 8, "times": 1, "do": "delay", "stall": "3s"},
-	 {"op": "DeleteObject", "key": "gone", "do": "status", "status": 503}]
-EOF
-set_faults "$tmp/late.json"
-printf 'of another host' >"$tmp/theirs"
-fdo open r "$mnt/gone" >"$tmp/read" &
+rules "$(late HeadObject gone 2 hold)"
+"$fdo_program" open r "$mnt/gone" >"$tmp/read" &
 reading=$!
-sleep 0.05
-store_put gone <"$tmp/theirs"
-sleep 1.5
+wait_held HeadObject
+printf 'of another host' | store_put gone
+rules "$(late HeadObject gone 2)" "$(late DeleteObject gone 0 hold)"
+wait_held HeadObject
 fdo unlink "$mnt/gone" >"$tmp/unlink" &
 removing=$!
-sleep 3
+wait_held DeleteObject
+rules "$(held DeleteObject gone hold)"
+wait_in_call $reading
 set_faults
 wait $reading
 wait $removing
@@ -182,119 +184,121 @@ umount_ckptfs
 
 # An open waits for a rename that replaces the file, and what that brings has been removed when the store tells its mode.
 # The removal looks the name up before the open asks for the mode.
-mount_ckptfs attr_ttl=0
+mount_slow attr_ttl=0
 printf old >"$mnt/taken"
 printf renamed >"$mnt/source"
-cat >"$tmp/late.json" <<-EOF
-	[{"op": "MoveObject", "key": "[st]*", "times": 1, "do": "delay", "stall": "2s"},
-	 {"op": "HeadObject", "key": "taken", "skip": 3, "times": 2, "do": "delay", "stall": "2s"},
-	 {"op": "HeadObject", "key": "taken", "skip": 5, "times": 1, "do": "hold", "stall": "3s"}]
-EOF
-set_faults "$tmp/late.json"
+rules "$(late MoveObject '[st]*')"
+requests_mark
 fdo rename "$mnt/source" "$mnt/taken" >"$tmp/rename" &
 renaming=$!
-sleep 0.5
-fdo open r "$mnt/taken" >"$tmp/read" &
+wait_held MoveObject
+"$fdo_program" open r "$mnt/taken" >"$tmp/read" &
 reading=$!
+wait_for 20 requests_are HeadObject=5 # of the rename 3, and of the open, which waits for it now
+wait_in_call $reading
+rules "$(late HeadObject taken)" "$(late HeadObject taken 1 stall)"
 wait $renaming
-sleep 0.5
-expect_eq ok "$(fdo unlink "$mnt/taken")" "what a rename brought can be removed while an open asks for its mode"
+wait_held HeadObject
+fdo unlink "$mnt/taken" >"$tmp/unlink" &
+removing=$!
+wait_held HeadObject 2
+rules "$(held HeadObject taken stall)" "$(late HeadObject taken 0 hold)"
+# If the kernel was told of the rename after the open asked for the name again, it is the open that waits for the removal.
+try_for 5 is_held HeadObject
+rules "$(held HeadObject taken hold)"
+wait $removing
+expect_eq ok "$(cat "$tmp/unlink")" "what a rename brought can be removed while an open asks for its mode"
+set_faults
 wait $reading
 # promise: fresh.twice
 expect_eq ENOENT "$(cat "$tmp/read")" "an open that waited for a rename finds none when what that brought has been removed"
-set_faults
 umount_ckptfs
 
 # While a directory is being removed, in vain, what is known of the files in it grows old as always.
-mount_ckptfs attr_ttl=500ms
+mount_slow attr_ttl=500ms
 mkdir "$mnt/full"
 printf old >"$mnt/full/file"
 cat "$mnt/full/file" >"$tmp/read"
-printf '[{"op": "ListObjectsV2", "do": "delay", "stall": "4s"}]\n' >"$tmp/late.json"
-set_faults "$tmp/late.json"
-printf 'of another host' | store_put full/file & # which lists, too, before it writes
-putting=$!
-sleep 2
+rules "$(late ListObjectsV2 full/)"
 fdo rmdir "$mnt/full" >"$tmp/rmdir" &
 removing=$!
-wait $putting
-# promise: fresh.age
-expect_eq 15 "$(fdo size "$mnt/full/file")" "a file is as large as another host made it while its directory is removed"
-wait $removing
-expect_eq ENOTEMPTY "$(cat "$tmp/rmdir")" "a directory in which another host makes a file meanwhile is not removed"
+wait_held ListObjectsV2
+printf 'of another host' | store_put full/file
+sleep 0.6
+"$fdo_program" size "$mnt/full/file" >"$tmp/size" &
+looking=$!
+wait_in_call $looking # the kernel asks for the name, and has it when the directory stays
 set_faults
+wait $looking
+wait $removing
+# promise: fresh.age
+expect_eq 15 "$(cat "$tmp/size")" "a file is as large as another host made it while its directory is removed"
+expect_eq ENOTEMPTY "$(cat "$tmp/rmdir")" "a directory in which another host makes a file meanwhile is not removed"
 umount_ckptfs
 
+# meanwhile OP KEY NEW OLD NAME: OLD is renamed to NEW, which the store has done but not said yet. Another host puts an
+# object there as NAME, and a process opens it.
+meanwhile() {
+	rules "$(late "$1" "$2")"
+	fdo rename "$mnt/$4" "$mnt/$3" >"$tmp/rename" &
+	renaming=$!
+	wait_held "$1"
+	printf 'of another host' | store_put "$5"
+	cat "$mnt/$5" >"$tmp/read" &
+	reading=$!
+	wait_in_call $reading
+	set_faults
+	wait $reading
+	wait $renaming
+}
+
 # A rename has replaced the file at the store, and another host what the rename brought; then a process opens it.
-mount_ckptfs attr_ttl=600s
+mount_slow attr_ttl=600s
 printf old | store_put both
 stat "$mnt/both" >"$tmp/stat"
 printf renamed >"$mnt/source"
-late MoveObject '[bs]*' 0 3s
-fdo rename "$mnt/source" "$mnt/both" >"$tmp/rename" &
-renaming=$!
-renamed() { [ "$(store_cat both)" = renamed ]; }
-wait_for 20 renamed
-printf 'of another host' | store_put both
-expect_eq "of another host" "$(cat "$mnt/both")" "an open finds what another host put over what a rename brought"
-wait $renaming
+meanwhile MoveObject '[bs]*' both source both
+expect_eq "of another host" "$(cat "$tmp/read")" "an open finds what another host put over what a rename brought"
 expect_eq ok "$(cat "$tmp/rename")" "a rename succeeds although another host replaces what it brought"
-set_faults
 umount_ckptfs
 
 # A file is being renamed, and another host has made one of its old name since; then a process opens it by that.
-mount_ckptfs attr_ttl=600s
+mount_slow attr_ttl=600s
 printf old | store_put away
 stat "$mnt/away" >"$tmp/stat"
-late MoveObject 'away*' 0 3s
-fdo rename "$mnt/away" "$mnt/away.1" >"$tmp/rename" &
-renaming=$!
-copied() { [ "$(store_cat away.1 2>/dev/null)" = old ]; }
-wait_for 20 copied
-printf 'of another host' | store_put away
+meanwhile MoveObject 'away*' away.1 away away
 # promise: fresh.open
-expect_eq "of another host" "$(cat "$mnt/away")" "an open by the old name of what is being renamed finds what another host put there"
-wait $renaming
+expect_eq "of another host" "$(cat "$tmp/read")" "an open by the old name of what is being renamed finds what another host put there"
 expect_eq "ok old" "$(cat "$tmp/rename") $(cat "$mnt/away.1")" "a file is renamed although another host makes one of its old name"
-set_faults
 umount_ckptfs
 
 # The same with a directory, whose old objects are being deleted.
 if ! on_gs; then
-	mount_ckptfs attr_ttl=600s
+	mount_slow attr_ttl=600s
 	mkdir "$mnt/tree"
 	printf old >"$mnt/tree/file"
 	cat "$mnt/tree/file" >"$tmp/read"
-	printf '[{"op": "DeleteObjects", "times": 1, "do": "delay", "stall": "3s"}]\n' >"$tmp/late.json"
-	set_faults "$tmp/late.json"
-	fdo rename "$mnt/tree" "$mnt/tree.1" >"$tmp/rename" &
-	renaming=$!
-	deleted() { ! store_ls tree/ | grep -q file; }
-	wait_for 20 deleted
-	printf 'of another host' | store_put tree/file
+	meanwhile DeleteObjects '*' tree.1 tree tree/file
 	# promise: fresh.open
-	expect_eq "of another host" "$(cat "$mnt/tree/file")" "an open below an old name of a directory finds what another host put there"
-	wait $renaming
+	expect_eq "of another host" "$(cat "$tmp/read")" "an open below an old name of a directory finds what another host put there"
 	expect_eq "ok old" "$(cat "$tmp/rename") $(cat "$mnt/tree.1/file")" "a directory is renamed although another host makes a file below its old name"
-	set_faults
 	umount_ckptfs
 fi
 
 # A call that fails because another host has made the name since tells that it is there: who creates a file is not
 # told what was known before.
-mount_ckptfs attr_ttl=600s
+mount_slow attr_ttl=600s
 mkdir "$mnt/made"
 for name in a b c; do # looked for in vain, so that the next ones are known to be absent
 	printf a >"$mnt/made/$name"
 done
-printf '[{"op": "PutObject", "key": "made/link", "times": 1, "do": "stall", "stall": "3s"}]\n' >"$tmp/late.json"
-set_faults "$tmp/late.json"
+rules "$(late PutObject made/link 0 hold)"
 fdo symlink nowhere "$mnt/made/link" >"$tmp/link" &
 linking=$!
-sleep 1
+wait_held PutObject
 objects mark made/link mode=33206 # 0100666
-wait $linking
 set_faults
+wait $linking
 expect_eq EEXIST "$(cat "$tmp/link")" "a link cannot have the name of what another host has made meanwhile"
 printf 3 >"$mnt/made/link"
 expect_eq "3 666" "$(store_cat made/link) $(stat -c %a "$mnt/made/link")" "a file whose name a link could not get keeps its mode"
@@ -302,27 +306,23 @@ umount_ckptfs
 
 # An open finds that another host has replaced the file. While its new version is looked up, the page of a listing that
 # was asked for before comes.
-mount_ckptfs attr_ttl=6s listed_attrs=assume
-printf old | store_put listed
-cat >"$tmp/late.json" <<-EOF
-	[{"op": "ListObjectsV2", "do": "delay", "stall": "2s"},
-	 {"op": "HeadObject", "key": "listed", "skip": 3, "times": 1, "do": "delay", "stall": "5s"}]
-EOF
-set_faults "$tmp/late.json"
-cat "$mnt/listed" >"$tmp/read"
-sleep 3 # the kernel will ask for the name before the page is too old to be believed
-printf 'of another host' | store_put listed & # which lists, too, before it writes
-putting=$!
-sleep 1
-ls -U "$mnt" >"$tmp/names" &
+mount_slow attr_ttl=3s listed_attrs=assume
+printf old | store_put pages/listed
+cat "$mnt/pages/listed" >"$tmp/read"
+rules "$(late ListObjectsV2 pages/)" "$(late HeadObject pages/listed 1)"
+sleep 2 # the kernel will ask for the name before the page is too old to be believed
+ls -U "$mnt/pages" >"$tmp/names" &
 listing=$!
-wait $putting
-cat "$mnt/listed" >"$tmp/read" 2>&1 &
+wait_held ListObjectsV2
+printf 'of another host' | store_put pages/listed
+cat "$mnt/pages/listed" >"$tmp/read" 2>&1 &
 reading=$!
+wait_held HeadObject
+rules "$(held HeadObject pages/listed)"
 wait $listing
-sleep 0.5
-expect_eq 15 "$(fdo size "$mnt/listed")" "what another host replaced is not brought back by a listing that was under way"
+sleep 1
+expect_eq 15 "$(fdo size "$mnt/pages/listed")" "what another host replaced is not brought back by a listing that was under way"
+set_faults
 wait $reading
 expect_eq "of another host" "$(cat "$tmp/read")" "an open that finds a file replaced reads the new one, whatever a listing brings"
-set_faults
 umount_ckptfs

@@ -8,12 +8,15 @@ need_fuse
 if on_gs; then plan 8; else plan 6; fi
 start_store
 if on_gs; then put=objects.insert && set -- upload=compose; else put=PutObject && set --; fi
-mount_ckptfs part_size=5M attr_ttl=500ms "$@"
-at_store() { store_ls "$1" | grep -qx "$1"; }
-# late OP KEY: the reply to OP on KEY comes later than attr_ttl
+mount_ckptfs part_size=5M attr_ttl=500ms stall_timeout=120s "$@"
+# late OP KEY: the reply to OP on KEY comes when others are told to, which is later than attr_ttl
 late() {
-	printf '[{"op": "%s", "key": "%s", "times": 1, "do": "delay", "stall": "2s"}]\n' "$1" "$2" >"$tmp/late.json"
+	printf '[{"op": "%s", "key": "%s", "times": 1, "do": "delay", "until": "reload"}]\n' "$1" "$2" >"$tmp/late.json"
 	set_faults "$tmp/late.json"
+}
+reply() {
+	sleep 0.6
+	set_faults
 }
 make() {
 	case $1 in
@@ -29,8 +32,9 @@ for what in 'close new' 'mkdir dir/' 'symlink link'; do
 	late $put "$key"
 	make "$what" >"$tmp/made" 2>&1 &
 	maker=$!
-	wait_for 20 at_store "$key"
+	wait_held $put
 	check "another host removes what a $what has made" objects rm "$key"
+	reply
 	wait $maker
 	# promise: fresh.age
 	expect_eq gone "$(tail -n 1 "$tmp/made")" "what another host has removed is not seen after a $what that took long"
@@ -38,13 +42,12 @@ done
 
 # What is added is an object, which goes once the file is composed of it.
 if on_gs; then
-	set_faults
 	head -c 12000000 /dev/urandom | store_put old
 	late batch '*'
 	fdo_begin open wa "$mnt/old" write 10 pause close size "$mnt/old"
 	: >"$tmp/fdo/go"
-	composed() { [ "$(objects size old)" = 12000010 ]; }
-	wait_for 20 composed
+	wait_held batch
 	check "another host removes what an append has composed" objects rm old
+	reply
 	fdo_ends "ok ok ok ok ENOENT" "what another host has removed is not seen after an append that took long"
 fi

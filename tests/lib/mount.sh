@@ -19,6 +19,8 @@
 #                                the next one; to the end, one check of what it said. $fdo_pid
 #   set_faults [FILE]            the store goes wrong as tests/faults/FILE.json says, or /FILE, or no more;
 #                                a test whose faults meet no request fails
+#   wait_held OP [N]             N requests (1) are held up by rules that say "until": "reload", since the last set_faults
+#   wait_in_call PID             the process, of which all that waits is calls on the mount, sleeps, and not just for a moment
 #   let_users_mount              in a mount namespace of the test's own ($CKPTFS_IN_NAMESPACE): every user may open
 #                                /dev/fuse, whatever its mode on this machine
 #   forget_pages FILE...         the kernel's pages of these files go, and of no other test's
@@ -97,8 +99,10 @@ set_fault_rules() {
 }
 # What is said of faults that nothing met is about nothing. The log may have its last lines a moment after the replies.
 fault_met() { tail -n "+$fault_from" "$fault_log" | awk '$NF != "-" && $4 !~ /turn[0-9]+$/ { n++ } END { exit !n }'; }
+# A test that is about what is held up is about nothing once that went on by itself.
 faults_end() {
 	[ -z "$fault_name" ] || [ "$tap_failed" -gt 0 ] || wait_for 10 fault_met "$fault_name"
+	! grep ' expired:' "$requests" >"$tmp/expired" 2>/dev/null || in_vain "held up for too long: $(cat "$tmp/expired")"
 	fault_name=''
 }
 fault_name=''
@@ -113,6 +117,18 @@ set_faults() {
 	kill -HUP "$store_pid"
 	wait_for 10 faults_are_set || { echo "Bail out! the store does not take $1.json"; exit 1; }
 }
+
+is_held() {
+	[ "$(tail -n "+$fault_from" "$requests" | awk -v op="held:$(echo "$1" | op_names)" '$2 == op' | wc -l)" -ge "${2:-1}" ]
+}
+wait_held() { wait_for 20 is_held "$@"; }
+
+in_call() {
+	case $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f1) in S | D) ;; *) return 1 ;; esac
+}
+# In the daemon's hands, or the kernel's, where another call holds the directory.
+is_in_call() { in_call "$1" && sleep 0.2 && in_call "$1"; }
+wait_in_call() { wait_for 20 is_in_call "$1"; }
 
 # Sanitizers change how much memory is used, and how fast.
 sanitized() { [ "${SANITIZERS:-no}" != no ]; }

@@ -145,10 +145,12 @@ try_for() {
 	done
 }
 
+in_vain() { echo "# $1" | tee -a "$tmp/vain" >&2; }
+
 # What a check is about may never have happened when its wait was in vain.
 wait_for() {
 	[ "$1" -ge 60 ] || [ -e "$tmp/vain" ] || { shift; set -- 60 "$@"; }
 	try_for "$@" && return
-	echo "# waited $1 s in vain for: $(shift; echo "$*")" | tee -a "$tmp/vain" >&2
+	in_vain "waited $1 s in vain for: $(shift; echo "$*")"
 	return 1
 }
