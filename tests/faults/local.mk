@@ -98,7 +98,6 @@ EXTRA_DIST += \
 	%D%/gs_pieces_stay.json \
 	%D%/gs_tmp_stays.json \
 	%D%/link_late.json \
-	%D%/lists_late.json \
 	%D%/looks_late.json \
 	%D%/name_copies_denied.json \
 	%D%/name_deletes_denied.json \
@@ -132,6 +131,7 @@ EXTRA_DIST += \
 	%D%/rename_copy_denied.json \
 	%D%/rename_delete_denied.json \
 	%D%/rename_dir_copied_late.json \
+	%D%/rename_dir_listed_late.json \
 	%D%/rename_dir_refused_late.json \
 	%D%/rename_dir_target_held.json \
 	%D%/rename_ends_first.json \

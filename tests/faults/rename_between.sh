@@ -6,25 +6,23 @@
 need_fuse
 if [ -n "${CKPTFS_TEST_KEYS:-}" ]; then plan 25; else plan 33; fi
 start_store
-mount_ckptfs attr_ttl=0 part_size=5M
+mount_ckptfs attr_ttl=0 part_size=5M stall_timeout=120s
 
-# between NAME WANT COMMAND...: a rename of `old` to `new`; the command once the copy is there.
+# between NAME WANT COMMAND...: a rename of `old` to `new`; the command once the copy is there, and before that is known.
 between() {
 	name=$1 want=$2
 	shift 2
 	printf mine | store_put old
-	objects rm new 2>/dev/null # that of the rename before is no sign of this one's copy
+	objects rm new 2>/dev/null
 	expect_eq 4 "$(fdo size "$mnt/old")" "a file is to be renamed"
 	set_faults "${fault:-rename_copied_late}"
 	# shellcheck disable=SC2086 # two words, or one
 	fdo ${rename:-rename} "$mnt/old" "$mnt/new" >"$tmp/said" &
 	renames=$!
-	wait_for 20 objects size new >"$tmp/copied"
-	freeze "$mount_pid" # the reply may come while the command runs, which other processes may hold up
+	wait_held CopyObject
 	"$@"
-	thaw "$mount_pid"
-	wait $renames
 	set_faults
+	wait $renames
 	# promise: rename.others
 	expect_eq "$want" "$({ cat "$tmp/said"; store_ls; } | xargs)" "a change between the steps of a rename is kept: $name"
 }
@@ -53,7 +51,7 @@ else
 	fault=$tmp/lost.json rename="rename2 n"
 	cat >"$fault" <<-END
 		[{"op": "CopyObject", "key": "new", "times": 1, "do": "reset_after"},
-		{"op": "CopyObject", "key": "new", "times": 4, "do": "status"}]
+		{"op": "CopyObject", "key": "new", "times": 1, "do": "hold", "until": "reload"}]
 	END
 	# promise: rename.noreplace
 	between "the reply is lost, the file overwritten" "ok new old" put theirs
@@ -89,7 +87,7 @@ umount_ckptfs
 # The kernel knows the file by its old name still, of which another host has taken it away.
 objects rm final
 objects rm last
-mount_ckptfs attr_ttl=600s
+mount_ckptfs attr_ttl=600s stall_timeout=120s
 rename=rename
 between "the file is taken away and its name is still known" "ENOENT new" objects rm old
 # promise: rename.others
@@ -103,7 +101,7 @@ umount_ckptfs
 if [ -z "${CKPTFS_TEST_KEYS:-}" ]; then
 	use_mount equal
 	start_store --content-etags
-	mount_ckptfs attr_ttl=0
+	mount_ckptfs attr_ttl=0 stall_timeout=120s
 	back() { store_cat new | store_put old && objects rm new; }
 	between "the file is moved back" "ok" back
 	# promise: rename.back

@@ -56,7 +56,7 @@ exec 3<&-
 expect_eq "640 1 f4" "$(stat -c %a "$mnt/e/f4") $(objects size e/f6) $(readlink "$mnt/e/link")" "attributes and sizes are those from before the rename"
 expect_eq "" "$(store_ls .ckptfs)" "no record is left"
 umount_ckptfs
-mount_ckptfs attr_ttl=0
+mount_ckptfs attr_ttl=0 stall_timeout=120s
 expect_eq 640 "$(stat -c %a "$mnt/e/f4")" "a later mount shows the same directory"
 
 # A read that waits for a rename is answered when its process is killed, and goes on when the handle is released.
@@ -66,14 +66,15 @@ echo new >"$mnt/read" # by another version than the one that is open
 set_faults reader_killed
 fdo rename "$mnt/read" "$mnt/moved" >"$tmp/said" &
 mover=$!
-sleep 1
+wait_held MoveObject
 : >"$tmp/fdo/go"
-sleep 0.5
+wait_for 30 test ! -e "$tmp/fdo/go"
+wait_in_call "$fdo_pid"
 kill -KILL "$fdo_pid"
 wait "$fdo_pid" 2>/dev/null
 expect_eq 1 "$(kill -0 $mover && echo 1)" "a process that reads what is being renamed is killed before that is done"
-wait $mover
 set_faults
+wait $mover
 rm "$mnt/moved" # with all that the mount knows of it
 for i in 1 2 3; do cat "$mnt/e/f3" "$mnt/e/f4" "$mnt/e/f5"; done >"$tmp/read"
 expect_eq "3 more 4 5 3 more 4 5 3 more 4 5" "$(xargs <"$tmp/read")" "files are opened and read after a reader was killed in a rename"

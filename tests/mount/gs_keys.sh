@@ -6,7 +6,7 @@ CKPTFS_TEST_SCHEME=gs CKPTFS_TEST_KEYS=yes
 need_fuse
 plan 18
 start_store
-mount_ckptfs part_size=5M attr_ttl=0
+mount_ckptfs part_size=5M attr_ttl=0 stall_timeout=120s
 head -c 12000000 /dev/urandom >"$tmp/data"
 
 mkdir "$mnt/d"
@@ -36,15 +36,15 @@ rm -r "$mnt/new"
 # "If you include VersionId, you target a specific version for deletion" (XML API, Delete multiple objects).
 objects fill d/f 3
 printf old | store_put d/big
-set_faults lists_late
+set_faults rename_dir_copied_late
 fdo rename "$mnt/d" "$mnt/e" >"$tmp/renamed" &
 renames=$!
-wait_for 30 objects size e/big >"$tmp/copied"
-listed() { grep -q "PutObject.*intent.* 200 " "$requests" && sleep 0.7; }
-wait_for 30 listed
+wait_held PutObject
+set_faults rename_dir_listed_late
+wait_held ListObjectsV2
 printf theirs | store_put d/big
-wait $renames
 set_faults
+wait $renames
 expect_eq "ok d/big theirs old" "$(cat "$tmp/renamed") $(store_ls d | grep -v '/$' | xargs) $(store_cat d/big) $(store_cat e/big)" \
 	"what another host replaces in a directory that is renamed stays"
 objects rm d/big

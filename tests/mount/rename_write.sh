@@ -53,9 +53,10 @@ meanwhile() {
 	requests_mark
 	: >"$tmp/fdo/go"
 	wait_for 30 tried
-	fdo "$@" >"$tmp/said" &
+	rm -f "$tmp/said"
+	"$tools/tests/lib/fdo" "$@" >"$tmp/said" &
 	fdo_other=$!
-	sleep 1
+	if [ -n "$early" ]; then wait_for 20 test -s "$tmp/said"; else wait_in_call $fdo_other; fi
 	expect_eq "$early" "$(cat "$tmp/said")" "a name waits for what is copied from it, and nothing else does: $name"
 	set_faults
 	wait $fdo_other

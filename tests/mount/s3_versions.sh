@@ -7,7 +7,7 @@ need_fuse
 plan 18
 start_store --versioning
 head -c 12000000 /dev/urandom >"$tmp/data"
-mount_ckptfs part_size=5M attr_ttl=0
+mount_ckptfs part_size=5M attr_ttl=0 stall_timeout=120s
 
 printf one >"$mnt/f"
 printf two >"$mnt/f"
@@ -44,9 +44,9 @@ expect_eq 4 "$(fdo size "$mnt/old")" "a file is to be renamed"
 set_faults rename_copied_late
 fdo rename "$mnt/old" "$mnt/new" >"$tmp/said" &
 renames=$!
-wait_for 20 objects size new >"$tmp/copied"
+wait_held CopyObject
 printf theirs | store_put old
-wait $renames
 set_faults
+wait $renames
 expect_eq "ok theirs mine" "$(cat "$tmp/said") $(store_cat old) $(store_cat new)" "another host's version of the old name stays"
 umount_ckptfs
