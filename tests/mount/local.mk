@@ -59,6 +59,7 @@ mount_tests = \
 	%D%/kill.sh \
 	%D%/kill_container.sh \
 	%D%/kill_open.sh \
+	%D%/kill_order.sh \
 	%D%/kill_ways.sh \
 	%D%/latest.sh \
 	%D%/listing.sh \
@@ -129,7 +130,7 @@ mount_tests = \
 	%D%/xattr.sh \
 	$(NULL)
 all_tests += $(mount_tests)
-EXTRA_DIST += $(mount_tests) %D%/names_in_pages.py %D%/prometheus.rules.yaml
+EXTRA_DIST += $(mount_tests) %D%/kill_order.py %D%/names_in_pages.py %D%/prometheus.rules.yaml
 
 # The same on Google Cloud Storage. Add a test of the mount here, too, unless it is one of these: hns.sh and gs_*.sh are about
 # Google's alone; encryption.sh does both; cli.sh is about the keys of S3, and tests/creds has Google's;

@@ -29,7 +29,7 @@ static void setup(void)
         ck_assert_int_ge(fd, 0);
         ck_assert_int_eq(fstat(fd, &st), 0);
         ck_assert_ptr_nonnull(mounts = mount_list_new(st.st_dev));
-        ck_assert_ptr_nonnull(fd_owners_open(&slot, getpid()));
+        ck_assert_ptr_nonnull(fd_owners_open(&slot, getpid(), 0));
 }
 
 static void teardown(void)
@@ -117,7 +117,7 @@ END_TEST
 START_TEST(a_child_of_two_opens_leaves_both)
 {
         int second = open(name, O_WRONLY | O_CLOEXEC);
-        ck_assert_ptr_nonnull(fd_owners_open(&slot, getpid()));
+        ck_assert_ptr_nonnull(fd_owners_open(&slot, getpid(), 0));
         ck_assert_int_eq(closing(0x7ffffff0), CLOSE_LEAVES); /* as after a child's clean end */
         close(second);
         ck_assert_int_eq(closing(getpid()), CLOSE_LAST); /* of the two one is held */
@@ -182,7 +182,7 @@ END_TEST
 START_TEST(the_kill_of_one_that_wrote_nothing_is_a_close_while_another_has_the_file)
 {
         struct child other = child_new();
-        ck_assert_ptr_nonnull(fd_owners_open(&slot, other.pid));
+        ck_assert_ptr_nonnull(fd_owners_open(&slot, other.pid, 0));
         end_by_kill(&other);
         ck_assert_int_eq(closing(other.pid), CLOSE_LEAVES);
         ck_assert(!fd_owners_killed(slot));
@@ -257,7 +257,7 @@ START_TEST(a_writer_that_holds_another_open_is_not_awaited)
         fd_owners_wrote(slot, getpid());
         struct child bystander = child_new();
         int second = open(name, O_RDWR | O_CLOEXEC);
-        ck_assert_ptr_nonnull(fd_owners_open(&slot, getpid()));
+        ck_assert_ptr_nonnull(fd_owners_open(&slot, getpid(), 0));
         close(fd);
         ck_assert_int_eq(closing(getpid()), CLOSE_LEAVES);
         child_end(&bystander);
@@ -276,7 +276,7 @@ START_TEST(an_open_during_the_look_is_looked_at_again)
         close(fd);
         fd_owners_look_begin(&look, slot, getpid(), st.st_ino);
         int second = open(name, O_RDWR | O_CLOEXEC);
-        ck_assert_ptr_nonnull(fd_owners_open(&slot, getpid()));
+        ck_assert_ptr_nonnull(fd_owners_open(&slot, getpid(), 0));
         fd_owners_look_see(&look, &view);
         ck_assert_int_eq(fd_owners_look_end(&look, slot, true), CLOSE_UNSURE);
         fd_owners_look_release(&look);

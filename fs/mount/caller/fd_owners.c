@@ -26,6 +26,7 @@ struct known {
 struct fd_owners {
         atomic_int last; /* thread that wrote last, or 0 */
         int last_pid;    /* newest process when the file was opened, see newest_process() */
+        uid_t uid;       /* who opened it first */
         struct mutex mtx;
         unsigned opens GUARDED_BY(&mtx), opened GUARDED_BY(&mtx); /* not over yet; all */
         bool killed GUARDED_BY(&mtx);
@@ -66,7 +67,7 @@ static struct known *know_locked(struct fd_owners *h, pid_t pid) REQUIRES(&h->mt
         return k;
 }
 
-struct fd_owners *fd_owners_open(struct fd_owners **slot, pid_t pid)
+struct fd_owners *fd_owners_open(struct fd_owners **slot, pid_t pid, uid_t uid)
 {
         struct fd_owners *h = *slot;
         if (!h) {
@@ -75,6 +76,7 @@ struct fd_owners *fd_owners_open(struct fd_owners **slot, pid_t pid)
                         return NULL;
                 mutex_init(&h->mtx, LOCK_FD_OWNERS);
                 h->last_pid = newest_process();
+                h->uid = uid;
                 *slot = h;
         }
         mutex_lock(&h->mtx);
@@ -158,6 +160,11 @@ bool fd_owners_closed(struct fd_owners *h)
 }
 
 /* --- a look --- */
+
+uid_t fd_owners_uid(const struct fd_owners *h)
+{
+        return h->uid;
+}
 
 void fd_owners_look_begin(struct fd_owners_look *l, struct fd_owners *h, pid_t tid, ino_t ino)
 {

@@ -25,9 +25,9 @@ enum closing {
         CLOSE_UNSURE     /* what was seen may be of an open that came meanwhile: look again */
 };
 
-/* One more open for writing by the process `pid`, of the file of *slot: made with the first. NULL:
- * no memory. The caller guards *slot. */
-struct fd_owners *fd_owners_open(struct fd_owners **slot, pid_t pid);
+/* One more open for writing by the process `pid` of the user `uid`, of the file of *slot: made with
+ * the first. NULL: no memory. The caller guards *slot. */
+struct fd_owners *fd_owners_open(struct fd_owners **slot, pid_t pid, uid_t uid);
 /* That open is over; the last one frees. */
 void fd_owners_release(struct fd_owners **slot);
 
@@ -62,6 +62,9 @@ struct fd_owners_look {
         pid_t *gone, *found;
 };
 
+/* Whose turn all looks at the file take, so that they come in order: the user who opened it first.
+ */
+uid_t fd_owners_uid(const struct fd_owners *h);
 /* Begins a look, for the close of a descriptor by thread `tid`; `ino` is the file's number. */
 void fd_owners_look_begin(struct fd_owners_look *l, struct fd_owners *h, pid_t tid, ino_t ino);
 /* Reads /proc, which asks no file system, but may wait for another process's exec: without any

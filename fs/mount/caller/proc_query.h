@@ -3,8 +3,8 @@
  *
  * A look may have to wait for a process that itself waits for our reply, when that executes another
  * program (proc_fds.h). So looks have threads of their own, of which one looks and another watches
- * it: a look that blocks is given up after a moment, and the next ones go on. Those of a user come
- * in order, and users take turns. */
+ * it: a look that blocks is given up after a moment, and the next ones go on. Users take turns,
+ * and those of one turn come in order. */
 #ifndef CKPTFS_MOUNT_PROC_QUERY_H
 #define CKPTFS_MOUNT_PROC_QUERY_H
 
@@ -15,12 +15,12 @@
 #include "mount/caller/proc_fds.h"
 
 /* What the owner embeds, on the heap. Of each look, begin() runs first and end() last, once, in the
- * order in which the looks of its user came; see() between the two, or, when it blocks, still after
- * end(): so it may use nothing that end() gives away. drop() frees it. No lock is held. */
+ * order in which the looks with its uid came; see() between the two, or, when it blocks, still
+ * after end(): so it may use nothing that end() gives away. drop() frees it. No lock is held. */
 struct proc_query {
         struct proc_query *next; /* proc_query.c's, with */
         unsigned users;
-        uid_t uid; /* who waits for it */
+        uid_t uid; /* whose turn it takes; looks at one file all take the same */
         void (*begin)(struct proc_query *l);
         void (*see)(struct proc_query *l, struct proc_view *view);
         void (*end)(struct proc_query *l, bool whole); /* whether see() has come to its end */

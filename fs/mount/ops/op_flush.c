@@ -143,7 +143,7 @@ static bool look_at_close(fuse_req_t req, struct request *request, struct handle
         struct op_close *c = looks < LOOKS_MOST ? calloc(1, sizeof *c) : NULL;
         if (!c)
                 return false;
-        c->look.uid = fuse_req_ctx(req)->uid;
+        c->look.uid = fd_owners_uid(h->fd_owners);
         c->look.begin = close_begin;
         c->look.see = close_see;
         c->look.end = close_end;

@@ -177,7 +177,7 @@ static void cut_and_open(struct opening *o)
  * program's write. But behind the page cache a write of O_SYNC is published once, not in pieces. */
 static int attach_file_locked(struct opening *o) REQUIRES(tree_mutex)
 {
-        o->h->fd_owners = fd_owners_open(&o->n->fd_owners, o->h->opener);
+        o->h->fd_owners = fd_owners_open(&o->n->fd_owners, o->h->opener, fuse_req_ctx(o->req)->uid);
         if (!o->h->fd_owners)
                 return -ENOMEM;
         o->h->file = node_writer_locked(o->m, o->n, o->key);

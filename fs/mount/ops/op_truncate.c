@@ -131,7 +131,7 @@ static void open_drop(struct proc_query *q)
         free(l);
 }
 
-static void look_who_has_it(struct sizing *z)
+static void look_who_has_it(struct sizing *z, uid_t uid)
 {
         struct sizing_look *l = calloc(1, sizeof *l);
 
@@ -139,7 +139,7 @@ static void look_who_has_it(struct sizing *z)
                 sizing_end(z, -ENOMEM);
                 return;
         }
-        l->look.uid = fuse_req_ctx(z->req)->uid;
+        l->look.uid = uid;
         l->look.begin = open_begin;
         l->look.see = open_see;
         l->look.end = open_end;
@@ -160,13 +160,14 @@ static void resize_by_name(struct sizing *z)
         if (!drains)
                 z->resize.file = node_writer_locked(m, z->n, z->key);
         bool owned = z->n->fd_owners != NULL;
+        uid_t uid = owned ? fd_owners_uid(z->n->fd_owners) : 0;
         tree_unlock(m->tree);
         if (!z->resize.file)
                 sizing_end(z, drains ? -EROFS : -ENOMEM);
         else if (!owned)
                 op_resize(&z->resize);
         else
-                look_who_has_it(z);
+                look_who_has_it(z, uid);
 }
 
 static void sizing_asked(struct op_ask *ask, int err)
