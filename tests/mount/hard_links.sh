@@ -3,7 +3,7 @@
 # hard_links.sh: hard_links=copy serves programs that take a name by a link and then remove the first one.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 23
+plan 25
 start_store
 mount_ckptfs
 echo x >"$mnt/f"
@@ -70,6 +70,14 @@ set_faults copies_denied
 expect_eq "EACCES ENOENT" "$(fdo link newer refused open r refused)" "a copy that is refused makes no name"
 set_faults
 expect_log 'refused'
+printf '[{"op": "%s", "key": "made", "do": "status", "status": 403, "code": "AccessDenied"}]\n' \
+	"$(on_gs && echo objects.get || echo HeadObject)" >"$tmp/made.json"
+fdo open r made >/dev/null # it is known to be absent
+set_faults "$tmp/made.json"
+expect_eq ok "$(fdo link newer made)" "a link is made though the store does not tell what it is like"
+set_faults
+expect_log 'head .*/made'
+expect_eq newer "$(cat made)" "a link that the store told nothing about can be read"
 cd /
 umount_ckptfs
 expect_eq "" "$(store_uploads)$(store_ls .ckptfs/ | grep -v '^\.ckptfs/root$')" "nothing is left at the store"

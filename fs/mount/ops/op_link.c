@@ -172,7 +172,9 @@ struct second {
         struct node *dir, *n;
         struct wfile *file; /* that has bytes to be published first, or NULL */
         char *name, *key;
-        char etag[STORE_ETAG_MAX]; /* of what is copied */
+        char etag[STORE_ETAG_MAX]; /* of what is copied, */
+        uint64_t size;             /* and its bytes */
+        struct store_object copy;  /* once it is there */
         unsigned tries;
         int64_t asked_ns;
 };
@@ -198,17 +200,18 @@ static void second_end(struct second *l, int err, const struct fuse_entry_param 
         free(l);
 }
 
-static void second_found(void *arg, int err, const struct store_object *obj)
+/* The link is made, whether or not the store tells what the copy is like. */
+static void second_found(void *arg, int head_err, const struct store_object *obj)
 {
         struct second *l = arg;
         struct attr attr = {0};
         struct fuse_entry_param e;
+        int err = head_err ? 0 : attr_from_object(obj, false, &attr);
 
-        if (!err)
-                err = attr_from_object(obj, false, &attr);
         if (!err) {
-                struct node_info info = op_info(obj);
-                info.attr = &attr;
+                struct node_info info = op_info(head_err ? &l->copy : obj);
+                info.attr = head_err ? NULL : &attr;
+                info.complete = !head_err;
                 info.asked_ns = l->asked_ns;
                 tree_lock(l->m->tree);
                 struct node *n = tree_enter_locked(l->m->tree, l->dir, l->name, &info);
@@ -234,6 +237,7 @@ static void original_found(void *arg, int err, const struct store_object *obj)
                 return;
         }
         snprintf(l->etag, sizeof l->etag, "%s", obj->etag);
+        l->size = obj->size;
         second_copy(l);
 }
 
@@ -243,7 +247,7 @@ static void second_head(struct second *l, const char *key, store_done_fn *done)
         l->asked_ns = tree_now_ns();
         int err = key ? store_head(l->m->store, key, done, l) : -ENOMEM;
         if (err)
-                second_end(l, err, NULL);
+                done(l, err, NULL);
 }
 
 static char *original_key(const struct second *l)
@@ -257,7 +261,6 @@ static char *original_key(const struct second *l)
 static void second_copied(void *arg, int err, const struct store_object *obj)
 {
         struct second *l = arg;
-        (void)obj;
 
         if (err == -ESTALE && ++l->tries < COPY_TRIES) {
                 CLEANUP(freep) char *key = original_key(l);
@@ -265,6 +268,10 @@ static void second_copied(void *arg, int err, const struct store_object *obj)
         } else if (err) {
                 second_end(l, err, NULL);
         } else {
+                l->copy = *obj;
+                l->copy.size = l->size;
+                if (!l->copy.mtime_ns)
+                        l->copy.mtime_ns = mount_now_ns();
                 second_head(l, l->key, second_found);
         }
 }
@@ -287,6 +294,7 @@ static void second_begin(struct second *l)
         tree_lock(l->m->tree);
         int err = l->n->unlinked ? -ENOENT : l->n->published ? 0 : -EBUSY;
         snprintf(l->etag, sizeof l->etag, "%s", l->n->etag ? l->n->etag : "");
+        l->size = l->n->size;
         tree_unlock(l->m->tree);
         if (err) {
                 second_end(l, err, NULL);
