@@ -25,16 +25,15 @@ right_or_error() {
 says_eio() { right_or_error "$1" "$2" fails && grep -q 'Input/output error' "$tmp/err"; }
 drop() { forget_pages "$mnt/file" "$mnt/small" 2>/dev/null; }
 
-retries() { getfattr --absolute-names --only-values -n user.ckptfs.stats "$mnt" | tr ' ' '\n' | sed -n 's/^retries=//p'; }
 for fault in read_reset read_short read_stall; do
 	drop
-	before=$(retries)
+	before=$(figure retries)
 	set_faults $fault
 	check "$fault: a large file is read byte for byte" right_or_error "$tmp/data" file succeeds
 	drop
 	set_faults $fault
 	check "$fault: a small file is read byte for byte" right_or_error "$tmp/small" small succeeds
-	check "$fault: both files are asked for again" test "$(retries)" -ge $((before + 2))
+	check "$fault: both files are asked for again" test "$(figure retries)" -ge $((before + 2))
 	check "$fault: a small file is read byte for byte a second time" right_or_error "$tmp/small" small succeeds
 done
 drop

@@ -9,7 +9,6 @@ mount_ckptfs part_size=5M stall_timeout=2s
 head -c 22000000 /dev/urandom >"$tmp/data"
 head -c 100000 "$tmp/data" >"$tmp/small"
 
-retries() { getfattr --absolute-names --only-values -n user.ckptfs.stats "$mnt" | tr ' ' '\n' | sed -n 's/^retries=//p'; }
 
 # recovers FAULTS REQUESTS: a file of five parts is right in spite of them
 recovers() {
@@ -26,9 +25,9 @@ recovers() {
 }
 recovers part_503 UploadPart=10 CompleteMultipartUpload=1
 recovers part_reset CompleteMultipartUpload=1
-before=$(retries)
+before=$(figure retries)
 recovers part_stall
-check "a part that stalls is sent again" test "$(retries)" -gt "$before"
+check "a part that stalls is sent again" test "$(figure retries)" -gt "$before"
 recovers part_corrupt
 recovers complete_200_with_error_once CompleteMultipartUpload=2
 recovers complete_reply_lost

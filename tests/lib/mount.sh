@@ -231,6 +231,8 @@ umount_ckptfs() {
 objects() { "$tools/tests/lib/objects" "$@"; }
 store_cat() { objects cat "$1"; }
 store_ls() { objects ls "${1:-}"; }
+# figure NAME: one of the mount's metrics
+figure() { getfattr --absolute-names --only-values -n user.ckptfs.stats "$mnt" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
 store_put() { objects put "$1"; }
 store_uploads() { objects uploads; }
 fdo() { "$tools/tests/lib/fdo" "$@"; }

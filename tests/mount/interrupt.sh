@@ -52,7 +52,6 @@ for kind in $kinds; do
 	done
 done
 
-figure() { getfattr --absolute-names --only-values -n user.ckptfs.stats "$mnt" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
 field() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f1; }
 gone() { case $(field "$1") in Z | '') ;; *) return 1 ;; esac; }
 

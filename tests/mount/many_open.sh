@@ -10,8 +10,7 @@ plan 7
 start_store --null --fill "many/f=$files,1M"
 mount_ckptfs memory=64M attr_ttl=60s
 resident() { awk '/VmRSS/ { print $2 }' "/proc/$mount_pid/status"; }
-gauge() { getfattr --absolute-names --only-values -n user.ckptfs.stats "$mnt" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
-no_handles() { [ "$(gauge handles)" = 0 ]; }
+no_handles() { [ "$(figure handles)" = 0 ]; }
 before=$(resident)
 mkfifo "$tmp/end"
 "$tools/tests/mount/many_open" "$mnt/many" "$processes" "$each" <"$tmp/end" >"$tmp/said" 2>"$tmp/errors" &
@@ -20,7 +19,7 @@ exec 3>"$tmp/end"
 wait_for 200 grep -q open "$tmp/said"
 expect_eq "$processes processes have their files open, 0 do not $(cat "$tmp/errors")" "$(cat "$tmp/said") " \
 	"$processes processes open $each files each, and write one"
-expect_eq "$((files + processes)) $processes" "$(gauge handles) $(gauge dirty_files)" "all of them are open at once"
+expect_eq "$((files + processes)) $processes" "$(figure handles) $(figure dirty_files)" "all of them are open at once"
 diag "$before KiB before, $(resident) KiB while $files files are open"
 small="an open file takes less than 16 KiB of memory beside memory= and 16 MiB of requests"
 if sanitized; then skip "$small" "a sanitizer needs memory of its own"; else

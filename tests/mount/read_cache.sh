@@ -7,11 +7,10 @@ plan 24
 start_store
 head -c 20000000 /dev/urandom >"$tmp/data"
 head -c 1000000 "$tmp/data" >"$tmp/few"
-stats() { getfattr --absolute-names --only-values -n user.ckptfs.stats "$mnt" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
-mark() { past_before=$(stats uncached_bytes) read_before=$(stats read_bytes); }
-past() { echo $(($(stats uncached_bytes) - past_before)); }
-asked() { echo $(($(stats read_bytes) - read_before)); }
-nobody_reads() { [ "$(stats handles)" = 0 ]; }
+mark() { past_before=$(figure uncached_bytes) read_before=$(figure read_bytes); }
+past() { echo $(($(figure uncached_bytes) - past_before)); }
+asked() { echo $(($(figure read_bytes) - read_before)); }
+nobody_reads() { [ "$(figure handles)" = 0 ]; }
 tab=$(printf '\t')
 # reads PAST ASKED NAME COMMAND...: so many bytes past the cache, and so many the kernel asked for.
 reads() {

@@ -8,7 +8,6 @@ start_store --ttfb 2ms
 size=40000000
 head -c $size /dev/urandom >"$tmp/data"
 for n in 0 1 2 3 4 5 6; do store_put huge$n <"$tmp/data"; done
-figure() { getfattr --absolute-names --only-values -n user.ckptfs.stats "$mnt" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
 mark() { past_before=$(figure uncached_bytes) received_before=$(figure received_bytes); }
 past() { echo $(($(figure uncached_bytes) - past_before)); }
 # fetched TIMES: at most so many tenths of the file were fetched since the mark

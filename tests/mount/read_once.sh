@@ -9,7 +9,6 @@ size=40000000
 head -c $size /dev/urandom >"$tmp/data"
 head -c $size /dev/urandom >"$tmp/other"
 for n in 0 1 2 3 4; do store_put large$n <"$tmp/data"; done
-figure() { getfattr --absolute-names --only-values -n user.ckptfs.stats "$mnt" | tr ' ' '\n' | sed -n "s/^$1=//p"; }
 received() { figure received_bytes; }
 mark() { received_before=$(received); }
 # At most 1.1 times the file was fetched since the mark.
@@ -45,11 +44,12 @@ check "eight readers, one after the other, fetch a file once" once
 mark
 check "readers in blocks of 128 KiB that begin together get the right bytes" together large3 128k
 check "readers in blocks of 128 KiB that begin together fetch a file once" once
+reads large4 1M "$tmp/data" # who reads it for the third time fills the page cache
 mark
-check "a file that was read, and closed, is read from memory" reads large3 1M "$tmp/data"
+check "a file that was read, and closed, is read from memory" reads large4 1M "$tmp/data"
 check "what is read from memory is not fetched" none
 hits=$(figure read_cache_hits) misses=$(figure read_misses) ahead=$(figure readahead_hits) asked=$(figure read_bytes)
-reads large3 1M "$tmp/data"
+reads large4 1M "$tmp/data"
 hits=$(($(figure read_cache_hits) - hits)) misses=$(($(figure read_misses) - misses)) ahead=$(($(figure readahead_hits) - ahead))
 asked=$(($(figure read_bytes) - asked)) # by the kernel, which may have dropped a page meanwhile
 diag "from memory $hits, missed $misses, ahead $ahead"
@@ -72,6 +72,5 @@ reads large0 1M "$tmp/data"
 check "files that do not fit into memory together are read byte for byte" all_in_turn
 cp "$tmp/other" "$mnt/new"
 check "memory that is full of what was read is there for what is written" cmp "$mnt/new" "$tmp/other"
-peak() { getfattr --absolute-names --only-values -n user.ckptfs.stats "$mnt" | tr ' ' '\n' | sed -n 's/^pool_peak=//p'; }
-check "what stays in memory is part of what memory= allows" [ "$(peak)" -le $((104 << 20)) ]
+check "what stays in memory is part of what memory= allows" [ "$(figure pool_peak)" -le $((104 << 20)) ]
 umount_ckptfs

@@ -28,9 +28,11 @@ expect_eq "user.a user.b" "$(getfattr -m - "$f" 2>/dev/null | grep ^user | LC_AL
 	"attributes are listed by name, without those that ckptfs tells"
 mkdir "$mnt/copies"
 ln -s f "$mnt/link"
-beside="rsync copies attributes within the mount, also beside links"
-if command -v rsync >/dev/null; then check "$beside" rsync -aX "$f" "$mnt/link" "$mnt/copies/"
-else skip "$beside" "rsync is not installed"; fi
+if command -v rsync >/dev/null; then
+	check "rsync copies attributes within the mount, also beside links" rsync -aX "$f" "$mnt/link" "$mnt/copies/"
+else
+	skip "rsync copies attributes within the mount, also beside links" "rsync is not installed"
+fi
 mv "$f" "$tmp/moved"
 expect_eq "" "$(LC_ALL=C mv "$tmp/moved" "$f" 2>&1)" "mv brings a file back that it took out of the mount"
 setfattr -x user.b "$f"
