@@ -37,6 +37,16 @@ int md5_read(int (*read)(void *arg, uint64_t off, void *dst, size_t n), void *ar
 /* The version of the library that these come from. */
 const char *digest_library(void);
 
+/* FNV-1a of 64 bits, with the offset basis and prime of its authors: for tables, not for secrets.
+ * Of all bytes so far, given that of the bytes before (FNV1A_BASIS at first). */
+#define FNV1A_BASIS UINT64_C(0xcbf29ce484222325)
+static inline uint64_t fnv1a(uint64_t hash, const void *bytes, size_t n)
+{
+        for (const unsigned char *p = (const unsigned char *)bytes; n; n--)
+                hash = (hash ^ *p++) * UINT64_C(0x100000001b3);
+        return hash;
+}
+
 /* Lower-case hexadecimal; `out` holds 2n+1 bytes. */
 void hex_encode(const void *p, size_t n, char *out);
 

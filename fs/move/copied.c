@@ -5,27 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/grow.h"
 
 #include "base/banned.h"
 
 enum { MOST = 8 << 20, FIRST = 256 }; /* 64 MiB of hashes */
 
-static uint64_t hash_on(uint64_t hash, const void *bytes, size_t n)
-{
-        for (const unsigned char *p = bytes; n; n--)
-                hash = (hash ^ *p++) * 0x100000001b3ULL;
-        return hash;
-}
-
-/* FNV-1a of all, the texts with their NULs. The lowest bit is free. */
+/* Of all, the texts with their NULs. The lowest bit is free. */
 static uint64_t hash_of(const char *name, const char *etag, int64_t mtime_ns)
 {
         int64_t second = mtime_ns / 1000000000; /* headers tell no more */
 
-        uint64_t hash = hash_on(0xcbf29ce484222325ULL, name, strlen(name) + 1);
-        hash = hash_on(hash, etag, strlen(etag) + 1);
-        return hash_on(hash, &second, sizeof second) & ~1ULL;
+        uint64_t hash = fnv1a(FNV1A_BASIS, name, strlen(name) + 1);
+        hash = fnv1a(hash, etag, strlen(etag) + 1);
+        return fnv1a(hash, &second, sizeof second) & ~1ULL;
 }
 
 void copied_add(struct copied *c, const char *name, const char *etag, int64_t mtime_ns, bool older)

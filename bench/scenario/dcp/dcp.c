@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/cleanup.h"
 #include "bench/format/format.h"
 #include "bench/data/model_keys.h"
@@ -18,10 +19,7 @@
 
 uint64_t dcp_seed(uint64_t seed, const char *dir)
 {
-        uint64_t h = 0xcbf29ce484222325ULL; /* offset basis and prime of FNV-1a, 64 bits */
-        for (; *dir; dir++)
-                h = (h ^ (unsigned char)*dir) * 0x100000001b3ULL;
-        return h ^ seed;
+        return fnv1a(FNV1A_BASIS, dir, strlen(dir)) ^ seed;
 }
 
 void dcp_say(struct dcp_job *j, const struct dcp_files *files, const char *what, int err)

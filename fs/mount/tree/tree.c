@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/digest.h"
 #include "base/mutex.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -61,17 +62,9 @@ int64_t tree_wall_ns(void)
         return clock_ns(CLOCK_REALTIME);
 }
 
-/* FNV-1a with the 64-bit offset basis and prime of its authors. */
-static uint64_t hash_bytes(uint64_t h, const char *s)
-{
-        for (; *s; s++)
-                h = (h ^ (unsigned char)*s) * 0x100000001b3ULL;
-        return h;
-}
-
 uint64_t tree_name_hash(const struct node *dir, const char *name)
 {
-        return hash_bytes(dir->ino ^ 0xcbf29ce484222325ULL, name);
+        return fnv1a(dir->ino ^ FNV1A_BASIS, name, strlen(name));
 }
 
 struct tree *tree_new(int64_t ttl_ns)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "base/banned.h"
 
 enum {
@@ -340,20 +341,11 @@ static int bad_list(struct op *op, int err, const char *what)
         return err;
 }
 
-static uint64_t hash(const char *text)
-{
-        uint64_t h = 0xcbf29ce484222325ULL; /* FNV-1a */
-
-        while (*text)
-                h = (h ^ (unsigned char)*text++) * 0x100000001b3ULL;
-        return h;
-}
-
 /* Whether the next page was there before. One of them is remembered, and another at each power of
  * two: it comes again when the pages go round, however many they are. */
 static bool goes_round(struct store_walk *w, const char *next)
 {
-        uint64_t now = hash(next);
+        uint64_t now = fnv1a(FNV1A_BASIS, next, strlen(next));
 
         if (w->pages && now == w->seen)
                 return true;
