@@ -3,7 +3,7 @@
 # running.sh: nobody changes a program that runs.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 13
+plan 16
 start_store
 mount_ckptfs
 cp /bin/cat "$mnt/program"
@@ -49,4 +49,14 @@ check "the program goes on to its end" goes_on last
 check "the program ends well" end
 emptied() { [ "$(fdo open rt "$mnt/renamed" close size "$mnt/renamed")" = "ok ok 0" ]; }
 check "a program that has ended can be emptied" wait_for 10 emptied
+
+# The kernel opens the file that runs, and what another host has put in its place is what would be emptied.
+cp /bin/cat "$mnt/replaced"
+chmod 755 "$mnt/replaced"
+check "a program runs that is to be replaced" begin "$mnt/replaced"
+printf 'of another host' | store_put replaced
+expect_eq ETXTBSY "$(fdo open rt "/proc/$program/exe")" "an open by which the kernel knows a program that runs is refused"
+expect_eq "of another host" "$(store_cat replaced)" "what another host has put in the place of a program is not emptied"
+kill -KILL "$program"
+end 2>"$tmp/killed"
 umount_ckptfs

@@ -450,7 +450,7 @@ static int gone_locked(const struct opening *o) REQUIRES(tree_mutex)
  * pages, too. */
 static bool empties_running_locked(const struct opening *o) REQUIRES(tree_mutex)
 {
-        return (o->fi.flags & (O_ACCMODE | O_TRUNC)) == (O_RDONLY | O_TRUNC) && o->n->nrunning;
+        return (o->fi.flags & (O_ACCMODE | O_TRUNC)) == (O_RDONLY | O_TRUNC) && o->shown->nrunning;
 }
 
 static void open_now(struct opening *o)
