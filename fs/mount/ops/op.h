@@ -158,6 +158,11 @@ bool op_known_locked(const struct mount *m, const struct node *n) REQUIRES(tree_
 /* Fills an entry for a node whose reference it takes over. The tree is locked. */
 void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e)
         REQUIRES(tree_mutex);
+/* Enters what was made by that name, for the reply. 0 or -ENOMEM. */
+int op_enter_made(struct mount *m, struct node *dir, const char *name, const struct node_info *info,
+                  struct fuse_entry_param *e);
+/* What was to be made by that name failed, and may be there all the same: the store is asked. */
+void op_note_unmade(struct mount *m, struct node *dir, const char *name);
 /* Replies it; the reference goes back when nobody takes it. */
 void op_reply_entry(fuse_req_t req, struct mount *m, const struct fuse_entry_param *e);
 

@@ -34,6 +34,25 @@ void op_entry_locked(struct mount *m, struct node *n, struct fuse_entry_param *e
         mount_stat_locked(m, n, &e->attr);
 }
 
+int op_enter_made(struct mount *m, struct node *dir, const char *name, const struct node_info *info,
+                  struct fuse_entry_param *e)
+{
+        tree_lock(m->tree);
+        struct node *n = tree_enter_locked(m->tree, dir, name, info);
+        tree_entries_changed_locked(dir);
+        if (n)
+                op_entry_locked(m, n, e);
+        tree_unlock(m->tree);
+        return n ? 0 : -ENOMEM;
+}
+
+void op_note_unmade(struct mount *m, struct node *dir, const char *name)
+{
+        tree_lock(m->tree);
+        tree_note_unknown_locked(dir, name);
+        tree_unlock(m->tree);
+}
+
 void op_reply_entry(fuse_req_t req, struct mount *m, const struct fuse_entry_param *e)
 {
         if (!fuse_reply_entry(req, e) || !e->ino)

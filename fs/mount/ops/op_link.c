@@ -61,20 +61,10 @@ static void made(void *arg, int err, const struct store_object *obj)
                 info.complete = false;
                 info.attr = &k->attr;
                 info.done_ns = k->asked_ns;
-                tree_lock(k->m->tree);
-                struct node *n = tree_enter_locked(k->m->tree, k->dir, k->name, &info);
-                tree_entries_changed_locked(k->dir);
-                if (n)
-                        op_entry_locked(k->m, n, &e);
-                else
-                        err = -ENOMEM;
-                tree_unlock(k->m->tree);
+                err = op_enter_made(k->m, k->dir, k->name, &info, &e);
         }
-        if (err) {
-                tree_lock(k->m->tree);
-                tree_note_unknown_locked(k->dir, k->name); /* it may be there though this failed */
-                tree_unlock(k->m->tree);
-        }
+        if (err)
+                op_note_unmade(k->m, k->dir, k->name);
         make_end(k, err, &e);
 }
 
@@ -183,11 +173,8 @@ enum { COPY_TRIES = 3 }; /* against others who replace the file meanwhile */
 
 static void second_end(struct second *l, int err, const struct fuse_entry_param *e)
 {
-        if (err && l->keys) {
-                tree_lock(l->m->tree);
-                tree_note_unknown_locked(l->dir, l->name); /* it may be there though this failed */
-                tree_unlock(l->m->tree);
-        }
+        if (err && l->keys)
+                op_note_unmade(l->m, l->dir, l->name);
         name_lock_published(l->m, l->keys);
         name_lock_drop(&l->lock);
         if (err)
@@ -209,18 +196,11 @@ static void second_found(void *arg, int head_err, const struct store_object *obj
         int err = head_err ? 0 : attr_from_object(obj, false, &attr);
 
         if (!err) {
-                struct node_info info = op_info(head_err ? &l->copy : obj);
+                struct node_info info = mount_info(head_err ? &l->copy : obj);
                 info.attr = head_err ? NULL : &attr;
                 info.complete = !head_err;
                 info.asked_ns = l->asked_ns;
-                tree_lock(l->m->tree);
-                struct node *n = tree_enter_locked(l->m->tree, l->dir, l->name, &info);
-                tree_entries_changed_locked(l->dir);
-                if (n)
-                        op_entry_locked(l->m, n, &e);
-                else
-                        err = -ENOMEM;
-                tree_unlock(l->m->tree);
+                err = op_enter_made(l->m, l->dir, l->name, &info, &e);
         }
         attr_release(&attr);
         second_end(l, err, &e);
@@ -268,10 +248,10 @@ static void second_copied(void *arg, int err, const struct store_object *obj)
         } else if (err) {
                 second_end(l, err, NULL);
         } else {
-                l->copy = *obj;
-                l->copy.size = l->size;
-                if (!l->copy.mtime_ns)
-                        l->copy.mtime_ns = mount_now_ns();
+                l->copy = (struct store_object){.size = l->size,
+                                                .mtime_ns = obj->mtime_ns ? obj->mtime_ns
+                                                                          : mount_now_ns()};
+                snprintf(l->copy.etag, sizeof l->copy.etag, "%s", obj->etag);
                 second_head(l, l->key, second_found);
         }
 }

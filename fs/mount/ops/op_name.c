@@ -128,23 +128,13 @@ static void marker_made(void *arg, int err, const struct store_object *obj)
         struct node_info info = {
                 .dir = true, .etag = "", .marker = true, .attr = &c->attr, .done_ns = c->asked_ns};
         struct fuse_entry_param e;
-        struct node *n = NULL;
 
         if (!err) {
                 c->attr.metageneration = obj->meta.metageneration;
-                tree_lock(c->m->tree);
-                n = tree_enter_locked(c->m->tree, c->dir, c->name, &info);
-                tree_entries_changed_locked(c->dir);
-                if (n)
-                        op_entry_locked(c->m, n, &e);
-                else
-                        err = -ENOMEM;
-                tree_unlock(c->m->tree);
+                err = op_enter_made(c->m, c->dir, c->name, &info, &e);
         }
         if (err) {
-                tree_lock(c->m->tree);
-                tree_note_unknown_locked(c->dir, c->name); /* it may be there though this failed */
-                tree_unlock(c->m->tree);
+                op_note_unmade(c->m, c->dir, c->name);
                 change_end(c, err);
                 return;
         }
