@@ -243,6 +243,8 @@ int store_reach(struct store *s, struct store_reach *out);
 /* --- objects --- */
 
 int store_head(struct store *s, const char *key, store_done_fn *done, void *arg);
+/* The same, `ms` from now. */
+int store_head_later(struct store *s, unsigned ms, const char *key, store_done_fn *done, void *arg);
 
 /* Writes a whole object in one request. done() gets etag and size of the new version. */
 int store_put(struct store *s, const char *key, const struct store_body *body,

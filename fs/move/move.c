@@ -4,7 +4,12 @@
  * A move is a row of steps, each begun by the last callback of the one before it: look whether a
  * record is needed, write it, send objects (copies or renames), write that all are there, purge
  * what was copied, delete the record. Only while objects are sent is more than one request under
- * way. */
+ * way.
+ *
+ * Two may be at one move: the mount that began it, and ckptctl, which takes the record over. Who
+ * finds that the other has the record waits until that is gone: what the other has sent may arrive
+ * at any time until then, and delete what a program makes by the old names once its rename has
+ * returned. */
 #include "move/move.h"
 
 #include <errno.h>
@@ -26,7 +31,9 @@
 enum {
         LOW = 300, /* objects under way when the next page is asked for; requests wait in the store
                     */
-        TRIES = 3  /* for an object that is replaced meanwhile */
+        TRIES = 3, /* for an object that is replaced meanwhile */
+        LOOK_MS = 250,
+        LOOKS = 480 /* at a record that another has: who needs two minutes more is not there */
 };
 #define SECOND 1000000000
 
@@ -38,14 +45,15 @@ struct move {
         char version[STORE_ETAG_MAX]; /* of the record: that which was written last */
         char *host;                   /* that began the rename, and when */
         int64_t begun_ns;
-        bool copied;  /* the record says so */
-        bool taken;   /* the record is another's, who finishes this as well */
-        bool renames; /* the store renames objects */
-        bool resumes; /* of a record: what is where the objects go stays */
-        bool undoes;  /* what was sent goes back */
-        int failure;  /* why it is undone */
-        int left;     /* why it, or that, was not finished */
-        char *next;   /* page, for whoever lists */
+        bool copied;    /* the record says so */
+        bool taken;     /* the record is another's, who is at this as well */
+        bool renames;   /* the store renames objects */
+        bool resumes;   /* of a record: what is where the objects go stays */
+        bool undoes;    /* what was sent goes back */
+        int failure;    /* why it is undone */
+        int left;       /* why it, or that, was not finished */
+        unsigned looks; /* at the record of another */
+        char *next;     /* page, for whoever lists */
         struct store_walk walk;
         struct mutex mtx;
         struct {
@@ -95,21 +103,6 @@ static void move_end(struct move *v, int err)
 
 /* --- the record --- */
 
-static void record_deleted(void *arg, int err, const struct store_object *obj)
-{
-        struct move *v = arg;
-        (void)err, (void)obj; /* one that is left says what is true; the store said why */
-        move_end(v, v->failure);
-}
-
-/* All is tidy. */
-static void forget_record(struct move *v)
-{
-        int err = v->record ? store_delete(v->job.store, v->record, record_deleted, v) : -ENOENT;
-        if (err)
-                move_end(v, v->failure);
-}
-
 /* Writes it over the version that is known here: two that finish one rename, a mount and ckptctl,
  * take it from each other so. done() gets -ESTALE or -ENOENT when the other has it. */
 static int write_record(struct move *v, bool undone, store_done_fn *done)
@@ -147,29 +140,86 @@ static void note_version(struct move *v, const struct store_object *obj)
 /* Something is left that somebody has to finish. */
 static void say_left(struct move *v)
 {
+        const char *why = strerror(v->left ? -v->left : ETIMEDOUT);
+
         if (v->record)
                 log_warn_of(LOG_ABOUT(.operation = "rename", .file = v->from,
                                       .remedy = "ckptctl recover finishes it"),
                             "rename %s to %s: not finished (%s): its record is %s", v->from, v->to,
-                            strerror(-v->left), v->record);
+                            why, v->record);
         else
                 log_warn_of(LOG_ABOUT(.operation = "rename", .file = v->from,
                                       .remedy = "delete one of them"),
-                            "rename %s to %s: both are there: %s", v->from, v->to,
-                            strerror(-v->left));
+                            "rename %s to %s: both are there: %s", v->from, v->to, why);
         move_end(v, v->failure ? v->failure : v->left);
+}
+
+static void go_with_other(struct move *v);
+static void wait_for_other(struct move *v);
+
+static void record_looked_at(void *arg, int err, const struct store_object *obj)
+{
+        struct move *v = arg;
+        (void)obj;
+
+        if (err != -ENOENT)
+                wait_for_other(v);
+        else if (v->copied || v->undoes)
+                move_end(v, v->failure);
+        else
+                go_with_other(v); /* who has brought what could not be brought here */
+}
+
+/* Until who has the record has deleted it. */
+static void wait_for_other(struct move *v)
+{
+        v->taken = true;
+        if (v->looks++ == LOOKS ||
+            store_head_later(v->job.store, LOOK_MS, v->record, record_looked_at, v))
+                say_left(v);
+}
+
+static void record_deleted(void *arg, int err, const struct store_object *obj)
+{
+        struct move *v = arg;
+        (void)obj;
+
+        if (err == -ESTALE)
+                wait_for_other(v);
+        else
+                move_end(v,
+                         v->failure); /* one that is left says what is true; the store said why */
+}
+
+/* All is tidy, as far as it is done here. */
+static void forget_record(struct move *v)
+{
+        if (v->taken)
+                wait_for_other(v);
+        else if (!v->record ||
+                 store_delete_if(v->job.store, v->record, v->version, record_deleted, v))
+                move_end(v, v->failure);
 }
 
 static void left_said(void *arg, int err, const struct store_object *obj)
 {
-        (void)err, (void)obj; /* ckptctl waits then */
-        say_left(arg);
+        struct move *v = arg;
+        (void)obj;
+
+        if (is_taken(err))
+                wait_for_other(v);
+        else
+                say_left(v); /* ckptctl waits then */
 }
 
 static void leave_record(struct move *v, int err)
 {
+        bool says = v->undoes && !v->resumes && v->record;
+
         v->left = err;
-        if (!v->undoes || v->resumes || !v->record || write_record(v, false, left_said))
+        if (v->taken)
+                wait_for_other(v);
+        else if (!says || write_record(v, false, left_said))
                 say_left(v);
 }
 
@@ -528,29 +578,58 @@ static void take_back(struct move *v)
                 leave_record(v, err);
 }
 
+/* It may be at `to` what stood in the way, and deletes at `from`. */
+static void go_with_other(struct move *v)
+{
+        v->taken = v->resumes = true;
+        v->failure = 0;
+        send_again(v);
+}
+
+static void record_dropped(void *arg, int err, const struct store_object *obj)
+{
+        struct move *v = arg;
+        (void)obj;
+
+        if (err == -ENOENT) {
+                go_with_other(v);
+        } else if (err) { /* it is another's, or says after all that this is undone */
+                leave_record(v, v->failure);
+        } else {
+                free(TAKE_PTR(v->record));
+                take_back(v);
+        }
+}
+
+/* Nothing goes back under a record that says otherwise: ckptctl would bring it again, and delete
+ * the originals of what is deleted here. Where no record can be written, as in a bucket that is
+ * full, none stays. */
 static void undo_said(void *arg, int err, const struct store_object *obj)
 {
         struct move *v = arg;
 
-        if (is_taken(err)) { /* it may be at `to` what stood in the way, and deletes at `from` */
-                v->taken = v->resumes = true;
-                v->failure = 0;
-                send_again(v);
-                return;
-        }
-        if (!err)
+        if (is_taken(err)) {
+                go_with_other(v);
+        } else if (!err) {
                 note_version(v, obj);
-        take_back(v);
+                take_back(v);
+        } else if (store_delete_if(v->job.store, v->record, v->version, record_dropped, v)) {
+                leave_record(v, v->failure);
+        }
 }
 
 /* Not all could be sent: those that were go back, unless ckptctl has begun to finish the rename. */
 static void undo(struct move *v, int err)
 {
         v->failure = err;
-        if (v->resumes) /* as it was found */
+        if (v->taken)
+                wait_for_other(v);
+        else if (v->resumes) /* as it was found */
                 move_end(v, err);
-        else if (!v->record || write_record(v, true, undo_said))
+        else if (!v->record)
                 take_back(v);
+        else if ((err = write_record(v, true, undo_said)))
+                undo_said(v, err, NULL);
 }
 
 /* --- the beginning --- */

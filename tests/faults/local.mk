@@ -27,6 +27,7 @@ fault_tests = \
 	%D%/rename_held.sh \
 	%D%/rename_recovered.sh \
 	%D%/rename_sent_held.sh \
+	%D%/rename_with_recover.sh \
 	%D%/short_pages.sh \
 	%D%/short_uploads.sh \
 	%D%/spill_full.sh \

@@ -87,6 +87,7 @@ struct op {
         bool of_source;           /* the condition that failed was on the source; the kind's */
         char token[OP_TOKEN_MAX]; /* of all tries of what is to be done once; the kind's */
         unsigned again_ms;        /* after OP_AGAIN: no sooner than that */
+        unsigned wait_ms;         /* before the first try */
         unsigned moves;           /* corrections made since the last success: each kind once */
         unsigned exchanges;
         unsigned tries;

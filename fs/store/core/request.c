@@ -501,8 +501,8 @@ static unsigned wait_of(const struct op *op)
 {
         struct store *s = op->s;
 
-        if (!s->ramps)
-                return 0;
+        if (op->wait_ms || !s->ramps)
+                return op->wait_ms;
         mutex_lock(&s->ramp_mtx);
         unsigned ms = rate_ramp_wait(is_read(op->verb) ? &s->reads : &s->writes,
                                      op->nkeys ? (unsigned)op->nkeys : 1, clock_ms());

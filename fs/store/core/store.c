@@ -189,11 +189,17 @@ void store_http_library(char *out, size_t n)
 
 int store_head(struct store *s, const char *key, store_done_fn *done, void *arg)
 {
+        return store_head_later(s, 0, key, done, arg);
+}
+
+int store_head_later(struct store *s, unsigned ms, const char *key, store_done_fn *done, void *arg)
+{
         if (store_check_key(key))
                 return -EINVAL;
         struct op *op = op_new(s, OP_HEAD, key, arg);
         if (!op)
                 return -ENOMEM;
+        op->wait_ms = ms;
         op->finish = op_finish_object;
         op->done.object = done;
         return op_submit(op);
