@@ -618,6 +618,12 @@ static void undo_said(void *arg, int err, const struct store_object *obj)
         }
 }
 
+static bool nothing_sent(struct move *v)
+{
+        mutex_unshared(&v->mtx); /* nothing is on its way any more */
+        return !v->locked.copies.n && !v->locked.copies.partial && !v->locked.lost;
+}
+
 /* Not all could be sent: those that were go back, unless ckptctl has begun to finish the rename. */
 static void undo(struct move *v, int err)
 {
@@ -626,6 +632,8 @@ static void undo(struct move *v, int err)
                 wait_for_other(v);
         else if (v->resumes) /* as it was found */
                 move_end(v, err);
+        else if (nothing_sent(v))
+                forget_record(v);
         else if (!v->record)
                 take_back(v);
         else if ((err = write_record(v, true, undo_said)))
