@@ -32,6 +32,7 @@ fault_tests = \
 	%D%/short_uploads.sh \
 	%D%/spill_full.sh \
 	%D%/spill_readonly.sh \
+	%D%/stat_beside_chmod.sh \
 	%D%/way_changes.sh \
 	%D%/write.sh \
 	%D%/write_fails.sh \
@@ -57,6 +58,7 @@ fault_gs_tests = \
 	%D%/gs/rename_recovered.sh \
 	%D%/gs/rename_sent_held.sh \
 	%D%/gs/short_pages.sh \
+	%D%/gs/stat_beside_chmod.sh \
 	%D%/gs/write.sh \
 	%D%/gs/write_fails.sh \
 	$(NULL)

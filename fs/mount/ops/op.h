@@ -219,15 +219,16 @@ struct op_ask {
         struct name_lock lock;
         struct waiter passed;
         uint64_t place; /* of the node, when the store was asked */
-        bool opens, again;
-        unsigned asked; /* how often, for an open */
+        bool version, again;
+        unsigned asked; /* how often, for a version */
         int64_t begun;
 };
-enum { OP_ASK_MOST = 100 }; /* changes of attributes in a row that an open waits for */
+enum { OP_ASK_MOST = 100 }; /* changes of attributes in a row that are waited for */
 void op_ask(struct op_ask *a);
 
-/* The same for an open, which is to see what others have published: -ESTALE when the version is not
- * the node's, so that the kernel looks the name up anew and opens again. */
+/* The same for who is to see what others have published, once no change of attributes is on its way
+ * from here: -ESTALE when the version is not the node's, so that the kernel looks the name up anew
+ * and opens again. */
 void op_ask_version(struct op_ask *a);
 /* Whether an open need not ask. The tree is locked. */
 bool op_open_known_locked(const struct mount *m, const struct node *n, int flags)

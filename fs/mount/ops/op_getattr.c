@@ -64,7 +64,7 @@ void op_reply_entry(fuse_req_t req, struct mount *m, const struct fuse_entry_par
 
 bool op_known_locked(const struct mount *m, const struct node *n) REQUIRES(tree_mutex)
 {
-        if (tree_changes_locked(m->tree, n))
+        if (tree_writes_locked(m->tree, n))
                 return true;
         return m->params.consistency != STRICT && n->attr_known && tree_fresh_locked(n);
 }
@@ -122,11 +122,11 @@ static int take_other_locked(struct op_ask *a, bool none) REQUIRES(tree_mutex)
         return !none && a->looks && !n->file && !n->nreaders ? 0 : -ESTALE;
 }
 
-/* Whether an open cannot tell another host's change, which the reply shows, from a change of
+/* Whether who asks cannot tell another host's change, which the reply shows, from a change of
  * attributes here that is under way: it asks once more, when that has ended. */
 static bool is_in_doubt_locked(const struct op_ask *a) REQUIRES(tree_mutex)
 {
-        return a->opens && a->n->attr_sync && a->asked < OP_ASK_MOST;
+        return a->version && a->n->attr_sync && a->asked < OP_ASK_MOST;
 }
 
 static int take_reply_locked(struct op_ask *a, const struct node_info *info) REQUIRES(tree_mutex)
@@ -260,7 +260,7 @@ static void version_idle(struct waiter *w)
 
 void op_ask_version(struct op_ask *a)
 {
-        a->opens = true;
+        a->version = true;
         a->again = false;
         a->asked++;
         a->idle.ready = version_idle;
@@ -307,7 +307,7 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
                 *g = (struct getattr){
                         .ask = {.m = m, .n = n, .done = getattr_done, .waits = true, .looks = true},
                         .req = req};
-                op_ask(&g->ask);
+                op_ask_version(&g->ask);
         }
 }
 

@@ -133,7 +133,7 @@ static bool lookup_wait_if_barred(struct lookup *l)
         return true;
 }
 
-/* --- for who was sent back (heir.h): the version that is to be opened --- */
+/* --- what changes here while the store is asked --- */
 
 static void lookup_idle(struct waiter *w)
 {
@@ -155,13 +155,15 @@ static void lookup_rests(struct waiter *w)
         attr_sync_wait(l->m, l->node, &l->idle);
 }
 
-/* Whether what is known of the file may be older than the open: a change was under way here when
- * the store was asked. */
+/* Whether what is known of the file, and stands against what the store told, may be older than the
+ * lookup: its attributes were changed here meanwhile. Who was sent back (heir.h) is to have what
+ * was asked for since the open. */
 static bool lookup_doubts_locked(struct lookup *l, struct node *n) REQUIRES(tree_mutex)
 {
         bool changes = n->file && tree_changes_locked(l->m->tree, n);
+        bool past = l->sent_back ? n->stood_ns < l->since : n->attr_sync || n->known_ns > l->begun;
 
-        if (!l->sent_back || n->dir || changes || n->stood_ns >= l->since || l->tries++ == TRIES)
+        if (n->dir || changes || !past || l->tries++ == TRIES)
                 return false;
         tree_pin_locked(n);
         l->node = n;

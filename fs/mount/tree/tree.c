@@ -102,9 +102,14 @@ void tree_on_file(struct tree *t, bool (*unpublished)(struct wfile *f))
         t->unpublished = unpublished;
 }
 
+bool tree_writes_locked(const struct tree *t, const struct node *n) REQUIRES(tree_mutex)
+{
+        return n->file && t->unpublished && t->unpublished(n->file);
+}
+
 bool tree_changes_locked(const struct tree *t, const struct node *n) REQUIRES(tree_mutex)
 {
-        return n->attr_sync || (n->file && t->unpublished && t->unpublished(n->file));
+        return n->attr_sync || tree_writes_locked(t, n);
 }
 
 bool tree_ahead_locked(const struct tree *t, const struct node *n, int64_t asked_ns)

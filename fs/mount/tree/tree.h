@@ -228,6 +228,8 @@ bool tree_ahead_locked(const struct tree *t, const struct node *n, int64_t asked
         REQUIRES(tree_mutex);
 /* Whether that is so at any time: bytes or attributes are not published yet. */
 bool tree_changes_locked(const struct tree *t, const struct node *n) REQUIRES(tree_mutex);
+/* Whether bytes are not. */
+bool tree_writes_locked(const struct tree *t, const struct node *n) REQUIRES(tree_mutex);
 /* Whether the file that the store tells of is another version than the node's. */
 bool tree_other_locked(const struct node *n, const struct node_info *info) REQUIRES(tree_mutex);
 

@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# stat_beside_chmod.sh: what another host publishes is seen by who looks at a file while its mode is changed here, however
+# long the store takes to say that it has been.
+. "$srcdir/tests/lib/mount.sh"
+need_fuse
+plan 8
+start_store
+echo '[{"op": "SetMeta", "times": 1, "do": "delay", "until": "reload"}]' >"$tmp/late.json"
+
+# published WAY OPTION...
+published() {
+	way=$1
+	shift
+	mount_ckptfs stall_timeout=120s "$@"
+	printf old | store_put file
+	stat "$mnt/file" >/dev/null
+	set_faults "$tmp/late.json"
+	chmod 600 "$mnt/file" &
+	changing=$!
+	wait_held SetMeta
+	printf 'by another' | store_put file
+	sleep "${age-0}"
+	stat -c %s "$mnt/file" >"$tmp/size" &
+	looking=$!
+	check "a look waits for a change of mode ($way)" wait_in_call $looking
+	set_faults
+	check "a change of mode ends ($way)" wait $changing
+	wait $looking
+	# promise: fresh.age
+	expect_eq 10 "$(cat "$tmp/size")" "a look during a change of mode sees another host's file ($way)"
+	umount_ckptfs
+	: >"$mount_log"
+}
+published strict consistency=strict
+age=1 published 'attr_ttl is over' attr_ttl=500ms
