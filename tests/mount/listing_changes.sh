@@ -3,7 +3,7 @@
 # listing_changes.sh: directories that change while they are listed.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 11
+plan 15
 start_store --fill big/f=3000
 mount_ckptfs
 
@@ -54,6 +54,25 @@ finish
 # promise: list.once
 expect_eq "3000 3000" "$(wc -l <"$tmp/names") $(sort -u "$tmp/names" | wc -l)" "what is rewritten is listed once"
 expect_eq "6 again" "$(stat -c %s "$mnt/big/f00002905") $(cat "$mnt/big/f00002905")" "a file that is rewritten is listed with its new size"
+
+# A file that is written when the listing begins comes at its end.
+fdo_begin open wct "$mnt/big/f-late" write 10 pause close slot 1 open p "$mnt/big/f-late" pause reopen r
+begin
+fdo_next
+printf theirs | store_put big/f-late
+fdo_ends "ok ok ok ok ok ok ok ESTALE" "the mount loses a file that is published while its directory is listed"
+finish
+# promise: list.once
+expect_eq 1 "$(grep -c f-late "$tmp/names")" "a file that was published while the directory was listed is listed"
+rm "$mnt/big/f-late"
+fdo_begin open wct "$mnt/unpublished" write 10 pause close
+begin
+fdo rename "$mnt/unpublished" "$mnt/big/f00000003" >/dev/null
+finish
+# promise: list.once
+expect_eq "3000 3000" "$(wc -l <"$tmp/names") $(sort -u "$tmp/names" | wc -l)" \
+	"a name that an unpublished file takes while it is listed is listed once"
+fdo_ends "ok ok ok ok" "a file that took a listed name is published"
 
 # Pages end with a directory, which is not to be listed twice.
 for name in f00000999 f00001999; do

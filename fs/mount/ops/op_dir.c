@@ -34,6 +34,7 @@ struct dir_handle {
         unsigned asks GUARDED_BY(&mtx); /* attributes in the next reply with plus, at most */
         char **local GUARDED_BY(&mtx);  /* files unpublished when the listing began or ended */
         size_t nlocal GUARDED_BY(&mtx), room GUARDED_BY(&mtx);
+        int64_t begun_ns GUARDED_BY(&mtx); /* the listing */
 };
 
 /* Most listings do not tell the attributes of their entries, so with plus they are asked for, many
@@ -182,13 +183,21 @@ static bool has_local_locked(const struct dir_handle *d, const char *name) REQUI
         return false;
 }
 
-/* Adds the files that were begun here and are not published yet. */
-static void take_local_names_locked(struct mount *m, struct dir_handle *d) REQUIRES(&d->mtx)
+/* Whether the file was begun here and is not published yet. */
+static bool is_local_locked(const struct node *n) REQUIRES(tree_mutex)
+{
+        return n->file && !n->published;
+}
+
+/* Adds those files. What took the place of another one while the directory was listed is not among
+ * them: the store lists its name. */
+static void take_local_names_locked(struct mount *m, struct dir_handle *d, bool begins)
+        REQUIRES(&d->mtx)
 {
         tree_lock(m->tree);
         for (struct node *n = tree_open_list_locked(m->tree); n; n = n->open_next) {
-                if (n->parent != d->node || !n->hashed || !n->file || n->published ||
-                    has_local_locked(d, n->name))
+                if (n->parent != d->node || !n->hashed || !is_local_locked(n) ||
+                    (!begins && n->replaced_etag) || has_local_locked(d, n->name))
                         continue;
                 if (GROW(d->local, d->nlocal, d->room, 16))
                         break;
@@ -208,7 +217,7 @@ static bool comes_later(struct filling *f, const struct list_entry *le)
         if (!later) {
                 tree_lock(f->m->tree);
                 const struct node *n = tree_find_locked(f->m->tree, f->d->node, le->name);
-                later = n && n->file && !n->published;
+                later = n && is_local_locked(n) && !n->replaced_etag;
                 tree_unlock(f->m->tree);
         }
         return later;
@@ -342,28 +351,40 @@ static bool add_stored(void *arg, const struct list_entry *le)
         return added;
 }
 
+/* The kernel may have forgotten a file that was published since the listing began: of that only the
+ * name is known. */
+static void add_local_name(struct filling *f, const char *name, int64_t begun_ns)
+{
+        struct tree *t = f->m->tree;
+        struct node *dir = f->d->node;
+        struct fuse_entry_param e = {0};
+
+        tree_lock(t);
+        struct node *n = tree_find_locked(t, dir, name);
+        if (n) {
+                tree_pin_locked(n);
+                op_entry_locked(f->m, n, &e);
+        } else {
+                e.attr.st_ino = tree_ino_locked(t, dir, name);
+        }
+        bool there = n || tree_removed_since_locked(t, dir, name, begun_ns) != REMOVED;
+        bool added = there && add(f, name, &e, f->off + 1);
+        if (n && (!added || !f->plus))
+                tree_unref_locked(t, n, 1);
+        tree_unlock(t);
+}
+
 static void add_local(struct filling *f)
 {
         struct dir_handle *d = f->d;
 
         mutex_lock(&d->mtx);
         if (f->off < LOCAL_FIRST) {
-                take_local_names_locked(f->m, d);
+                take_local_names_locked(f->m, d, false);
                 f->off = LOCAL_FIRST;
         }
         while (f->off - LOCAL_FIRST < d->nlocal && !f->full) {
-                const char *name = d->local[f->off - LOCAL_FIRST];
-                struct fuse_entry_param e = {0};
-                tree_lock(f->m->tree);
-                struct node *n = tree_find_locked(f->m->tree, d->node, name);
-                if (n) {
-                        tree_pin_locked(n);
-                        op_entry_locked(f->m, n, &e);
-                        bool added = add(f, name, &e, f->off + 1);
-                        if (!added || !f->plus)
-                                tree_unref_locked(f->m->tree, n, 1);
-                }
-                tree_unlock(f->m->tree);
+                add_local_name(f, d->local[f->off - LOCAL_FIRST], d->begun_ns);
                 f->off += !f->full;
         }
         mutex_unlock(&d->mtx);
@@ -555,7 +576,8 @@ static void fill(fuse_req_t req, size_t size, off_t off, struct fuse_file_info *
                 mutex_lock(&f->d->mtx);
                 f->d->asks = ASK_FIRST;
                 free_local_locked(f->d);
-                take_local_names_locked(f->m, f->d);
+                f->d->begun_ns = tree_now_ns();
+                take_local_names_locked(f->m, f->d, true);
                 mutex_unlock(&f->d->mtx);
                 tree_lock(f->m->tree);
                 prefetch_list_locked(f->m, f->d->node, f->d);
