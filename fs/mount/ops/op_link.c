@@ -268,7 +268,7 @@ static void second_copy(struct second *l)
                 second_end(l, err, NULL);
 }
 
-/* Nobody is about to put an object at the new name. */
+/* Nobody is about to put an object at one of the names. */
 static void second_begin(struct second *l)
 {
         tree_lock(l->m->tree);
@@ -291,12 +291,14 @@ static void second_key_granted(struct waiter *w)
         second_begin(CONTAINER_OF(w, struct second, for_key));
 }
 
-/* No change of the first name's attributes is on its way. */
+/* No change of the first name's attributes is on its way. What another file's commit has at either
+ * name, on its way to another, is not this file. */
 static void second_idle(struct waiter *w)
 {
         struct second *l = CONTAINER_OF(w, struct second, idle);
-        const char *const keys[2] = {l->key, NULL};
-        int err = name_lock_publish(l->m, keys, false, &l->for_key, &l->keys);
+        CLEANUP(freep) char *original = original_key(l);
+        const char *const keys[2] = {l->key, original};
+        int err = original ? name_lock_publish(l->m, keys, false, &l->for_key, &l->keys) : -ENOMEM;
 
         if (!err)
                 second_begin(l);
