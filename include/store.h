@@ -2,14 +2,14 @@
 /* store.h: client of an object store, whatever its kind.
  *
  * A struct store is one bucket and prefix at one endpoint. Keys are UTF-8, relative to the prefix,
- * without a leading '/', at most STORE_KEY_MAX bytes. What kinds of store differ in is asked by
- * capability (store_caps()), never by name.
+ * without a leading '/', and have at most STORE_KEY_MAX bytes with the prefix. What kinds of store
+ * differ in is asked by capability (store_caps()), never by name.
  *
  * Asynchronous calls queue a request and return at once; they are thread-safe and never block on
- * the network. They return 0, or a negative errno (-EINVAL, -ENOMEM, -ESHUTDOWN), and then done()
- * never runs. After 0, done() runs exactly once, on an I/O thread of the store, never inside the
- * call that queued it. Callbacks must not block and must not call a blocking form; they may queue
- * more requests. Pointers handed to a callback are borrowed until it returns.
+ * the network. They return 0, or a negative errno (-EINVAL, -ENAMETOOLONG, -ENOMEM, -ESHUTDOWN),
+ * and then done() never runs. After 0, done() runs exactly once, on an I/O thread of the store,
+ * never inside the call that queued it. Callbacks must not block and must not call a blocking form;
+ * they may queue more requests. Pointers handed to a callback are borrowed until it returns.
  *
  * Each failed request was retried as long as that made sense (store_config.deadline_ms) and was
  * said in the log once, with status, code and request id. Errors are negative errnos: -ENOENT 404
@@ -208,6 +208,8 @@ void store_renew(struct store *s);
 unsigned store_caps(const struct store *s);
 /* Bytes of the largest object that the store takes. */
 uint64_t store_object_max(const struct store *s);
+/* Bytes of the longest key, without the prefix. */
+size_t store_key_max(const struct store *s);
 /* The bucket, as the URL names it; the store's. */
 const char *store_bucket(const struct store *s);
 

@@ -9,7 +9,7 @@ line'
 # "Object names cannot contain Carriage Return or Line Feed characters" (Cloud Storage, Object name requirements).
 ! on_gs || lines=$(printf 'new\tline')
 set -- 'a space' ' leading' 'trailing ' 'grüße-日本-🙂' '100%' '%41' 'a+b' 'a&b=c?d#e' "$lines" "it's \"quoted\"" '<tag>' 'back\slash' '$(echo no)' '-rf' '~' ';' '*' '[x]' '...' "$long"
-plan $(($# * 6 + 7))
+plan $(($# * 6 + 11))
 start_store
 mount_ckptfs attr_ttl=0
 
@@ -36,4 +36,21 @@ mkdir -p "$mnt/$long/$long/$long/$long"
 expect_eq 0 $? "directories may be deep"
 expect_eq ENAMETOOLONG "$(fdo open wct "$mnt/$long/$long/$long/$long/$long")" \
 	"directories may be as deep as a key reaches"
+umount_ckptfs
+
+# The prefix of the URL counts.
+use_mount below
+start_store
+whole=$CKPTFS_TEST_BUCKET
+CKPTFS_TEST_BUCKET=$whole/$long/$long/$long mount_ckptfs
+CKPTFS_TEST_BUCKET=$whole
+name=$(printf '%0255d' 1)
+cd "$mnt" && mkdir "$name" d && echo x >short && echo x >"d/${name#??}"
+# promise: names.limits
+expect_eq "ENAMETOOLONG ENAMETOOLONG ENAMETOOLONG" \
+	"$(fdo open wct "$name/1" mkdir "$name/1" symlink x "$name/1")" "what is made below a prefix has no key that is too long"
+expect_eq "ENAMETOOLONG ENAMETOOLONG" "$(fdo rename short "$name/1" rename d "$name")" \
+	"what is renamed below a prefix gets no key that is too long"
+expect_eq "ENAMETOOLONG x x" "$(fdo size "$name/1") $(cat short "d/${name#??}" | xargs)" "a key that is too long below a prefix is not asked for"
+cd /
 umount_ckptfs

@@ -150,7 +150,7 @@ int mount_key(struct mount *m, const struct node *dir, const char *name, char **
         char *k = tree_key(m->tree, dir, name);
         if (!k)
                 return -ENOMEM;
-        if (strlen(k) >= STORE_KEY_MAX) {
+        if (strlen(k) >= store_key_max(m->store)) {
                 free(k);
                 return -ENAMETOOLONG;
         }

@@ -300,8 +300,11 @@ static void finish_rename(struct op *op, int err)
 static int new_op(struct store *s, enum op_verb verb, const char *src, const char *src_match,
                   const char *dst, const struct store_cond *cond, struct op **out, void *arg)
 {
-        if (store_check_key(src) || store_check_key(dst))
-                return -EINVAL;
+        int err = store_check_key(s, src);
+        if (!err)
+                err = store_check_key(s, dst);
+        if (err)
+                return err;
         CLEANUP(op_freep) struct op *op = op_new(s, verb, dst, arg);
         if (!op || op_set_cond(op, cond) || !(op->src = store_full_key(s, src)) ||
             (src_match && !(op->src_match = strdup(src_match))))

@@ -182,8 +182,9 @@ static void finish(struct op *op, int err)
 
 int store_get(struct store *s, const struct store_get *get)
 {
-        if (store_check_key(get->key) || get->off > INT64_MAX || !get->len)
-                return -EINVAL;
+        int err = store_check_key(s, get->key);
+        if (err || get->off > INT64_MAX || !get->len)
+                return err ? err : -EINVAL;
         CLEANUP(op_freep) struct op *op = op_new(s, OP_GET, get->key, get->arg);
         if (!op)
                 return -ENOMEM;

@@ -54,9 +54,11 @@ static uint64_t chance(void)
         return x >> 1;
 }
 
-int store_check_key(const char *key)
+int store_check_key(const struct store *s, const char *key)
 {
-        return !*key || *key == '/' || strlen(key) > STORE_KEY_MAX ? -EINVAL : 0;
+        if (!*key || *key == '/')
+                return -EINVAL;
+        return strlen(key) > store_key_max(s) ? -ENAMETOOLONG : 0;
 }
 
 char *store_full_key(const struct store *s, const char *key)

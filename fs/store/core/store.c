@@ -149,6 +149,11 @@ unsigned store_caps(const struct store *s)
         return s->ops->caps | s->ops->more_caps(s->kind);
 }
 
+size_t store_key_max(const struct store *s)
+{
+        return STORE_KEY_MAX - s->prefix_len;
+}
+
 const char *store_bucket(const struct store *s)
 {
         return s->bucket;
@@ -194,8 +199,9 @@ int store_head(struct store *s, const char *key, store_done_fn *done, void *arg)
 
 int store_head_later(struct store *s, unsigned ms, const char *key, store_done_fn *done, void *arg)
 {
-        if (store_check_key(key))
-                return -EINVAL;
+        int err = store_check_key(s, key);
+        if (err)
+                return err;
         struct op *op = op_new(s, OP_HEAD, key, arg);
         if (!op)
                 return -ENOMEM;
@@ -209,10 +215,11 @@ int store_put(struct store *s, const char *key, const struct store_body *body,
               const struct store_meta *meta, const struct store_cond *cond, store_done_fn *done,
               void *arg)
 {
-        if (store_check_key(key) || body->len > STORE_PART_SIZE_MAX)
-                return -EINVAL;
+        int err = store_check_key(s, key);
+        if (err || body->len > STORE_PART_SIZE_MAX)
+                return err ? err : -EINVAL;
         CLEANUP(op_freep) struct op *op = op_new(s, OP_PUT, key, arg);
-        int err = op ? op_set_meta(op, meta) : -ENOMEM;
+        err = op ? op_set_meta(op, meta) : -ENOMEM;
         if (!err)
                 err = op_set_cond(op, cond);
         if (err)
@@ -229,12 +236,13 @@ int store_append(struct store *s, const char *key, const char *if_match, uint64_
 {
         const struct store_cond cond = {.if_match = if_match};
 
-        if (store_check_key(key) || !body->len || body->len > STORE_PART_SIZE_MAX)
-                return -EINVAL;
+        int err = store_check_key(s, key);
+        if (err || !body->len || body->len > STORE_PART_SIZE_MAX)
+                return err ? err : -EINVAL;
         if (!(store_caps(s) & STORE_CAP_APPEND))
                 return -EOPNOTSUPP;
         CLEANUP(op_freep) struct op *op = op_new(s, OP_APPEND, key, arg);
-        int err = op ? op_set_meta(op, meta) : -ENOMEM;
+        err = op ? op_set_meta(op, meta) : -ENOMEM;
         if (!err)
                 err = op_set_cond(op, &cond);
         if (err)
@@ -254,8 +262,9 @@ int store_delete(struct store *s, const char *key, store_done_fn *done, void *ar
 int store_delete_if(struct store *s, const char *key, const char *if_match, store_done_fn *done,
                     void *arg)
 {
-        if (store_check_key(key))
-                return -EINVAL;
+        int err = store_check_key(s, key);
+        if (err)
+                return err;
         CLEANUP(op_freep) struct op *op = op_new(s, OP_DELETE, key, arg);
         if (!op || op_set_cond(op, &(struct store_cond){.if_match = if_match}))
                 return -ENOMEM;
@@ -279,8 +288,9 @@ int store_delete_many(struct store *s, const char *const *keys, const char *cons
             (versions && !(op->versions = calloc(n, sizeof *op->versions))))
                 return -ENOMEM;
         for (size_t i = 0; i < n; i++) {
-                if (store_check_key(keys[i]))
-                        return -EINVAL;
+                int err = store_check_key(s, keys[i]);
+                if (err)
+                        return err;
                 op->keys[op->nkeys++] = store_full_key(s, keys[i]);
                 if (!op->keys[i] || (versions && dup_if(&op->versions[i], versions[i])))
                         return -ENOMEM;

@@ -38,8 +38,8 @@ int op_collect(struct http_req *rq, const void *p, size_t n);
  * clock or the session. */
 bool op_is_denied(const struct op *op);
 
-/* 0, or -EINVAL for a key that is empty, too long or starts with '/'. */
-int store_check_key(const char *key);
+/* 0, -EINVAL for a key that is empty or starts with '/', or -ENAMETOOLONG. */
+int store_check_key(const struct store *s, const char *key);
 /* The store's prefix before the user's key; NULL: no memory. */
 char *store_full_key(const struct store *s, const char *key);
 /* 0 or -ENOMEM. */

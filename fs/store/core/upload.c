@@ -187,10 +187,11 @@ static void finish_create(struct op *op, int err)
 static int create(struct store *s, const char *key, const struct store_meta *meta, bool copying,
                   const char *src, store_upload_fn *done, void *arg)
 {
-        if (store_check_key(key))
-                return -EINVAL;
+        int err = store_check_key(s, key);
+        if (err)
+                return err;
         CLEANUP(op_freep) struct op *op = op_new(s, OP_UPLOAD_CREATE, key, arg);
-        int err = op ? op_set_meta(op, meta) : -ENOMEM;
+        err = op ? op_set_meta(op, meta) : -ENOMEM;
         if (err)
                 return err;
         if (src && !(op->src = store_full_key(s, src)))
@@ -261,9 +262,10 @@ int store_upload_part_copy(struct store_upload *up, unsigned partno, const char 
                            void *arg)
 {
         uint64_t most = store_caps(up->s) & STORE_CAP_WHOLE_COPY ? INT64_MAX : STORE_PART_SIZE_MAX;
-        if (up->plain || partno < 1 || partno > STORE_PART_MAX || store_check_key(src) || !len ||
-            len > most || off > INT64_MAX - len)
-                return -EINVAL;
+        int err = store_check_key(up->s, src);
+        if (err || up->plain || partno < 1 || partno > STORE_PART_MAX || !len || len > most ||
+            off > INT64_MAX - len)
+                return err ? err : -EINVAL;
         CLEANUP(op_freep) struct op *op = new_op(up, OP_PART_COPY, arg);
         if (!op || !(op->src = store_full_key(up->s, src)) ||
             (src_match && !(op->src_match = strdup(src_match))))
