@@ -9,7 +9,7 @@ line'
 # "Object names cannot contain Carriage Return or Line Feed characters" (Cloud Storage, Object name requirements).
 ! on_gs || lines=$(printf 'new\tline')
 set -- 'a space' ' leading' 'trailing ' 'grüße-日本-🙂' '100%' '%41' 'a+b' 'a&b=c?d#e' "$lines" "it's \"quoted\"" '<tag>' 'back\slash' '$(echo no)' '-rf' '~' ';' '*' '[x]' '...' "$long"
-plan $(($# * 6 + 11))
+plan $(($# * 6 + 13))
 start_store
 mount_ckptfs attr_ttl=0
 
@@ -36,6 +36,14 @@ mkdir -p "$mnt/$long/$long/$long/$long"
 expect_eq 0 $? "directories may be deep"
 expect_eq ENAMETOOLONG "$(fdo open wct "$mnt/$long/$long/$long/$long/$long")" \
 	"directories may be as deep as a key reaches"
+
+# A file that is not published has no key yet. It would have 1,024 bytes.
+cd "$mnt/$long/$long/$long" && mkdir d
+fdo_begin open wct "d/$(printf '%0250d' 1)" write 10 pause close
+# promise: names.limits
+expect_eq "ENAMETOOLONG ok" "$(fdo rename d 12345 rename d 1234)" "a directory gets no name by which a file in it has too long a one"
+fdo_ends "ok ok ok ok" "a file is published by the longest name that it can have"
+cd /
 umount_ckptfs
 
 # The prefix of the URL counts.

@@ -75,6 +75,21 @@ void rename_start(struct rename *r)
         name_lock_take(r->m, &r->lock);
 }
 
+/* Whether a file below, which may be at the store by no name yet, has too long a key then. */
+static bool is_too_long_locked(const struct rename *r) REQUIRES(tree_mutex)
+{
+        size_t most = store_key_max(r->m->store), was = strlen(r->from_key);
+        size_t will = strlen(r->to_key);
+        bool longer = false;
+
+        for (struct node *n = tree_open_list_locked(r->m->tree); n && !longer; n = n->open_next) {
+                bool below = n->file && !n->unlinked && tree_is_below(n, r->n);
+                CLEANUP(freep) char *key = below ? tree_key_locked(n) : NULL;
+                longer = key && strlen(key) - was + will >= most;
+        }
+        return longer;
+}
+
 /* What the tree can tell. */
 static int check_locked(const struct rename *r) REQUIRES(tree_mutex)
 {
@@ -90,7 +105,7 @@ static int check_locked(const struct rename *r) REQUIRES(tree_mutex)
                 return n->dir ? -ENOTDIR : -EISDIR;
         if (to && tree_has_unpublished_locked(r->m->tree, to))
                 return -ENOTEMPTY;
-        return 0;
+        return n->dir && is_too_long_locked(r) ? -ENAMETOOLONG : 0;
 }
 
 /* The directories keep their names from here on. Neither a change of attributes is under way, which
