@@ -3,7 +3,7 @@
 # hostile_objects.sh: what somebody else put into the bucket gives them no rights here, and forges no line of ours.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 28
+plan 29
 chmod 755 "$tmp"
 start_store
 as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
@@ -23,6 +23,11 @@ expect_eq "dir fine" "$(cd "$mnt" && find . -mindepth 1 | sed 's/^..//' | LC_ALL
 expect_log 'objects have names that no file can have'
 expect_eq old "$(cat "$mnt/../up")" "what is above the mount is the machine's"
 expect_eq ENOTEMPTY "$(fdo rmdir "$mnt/dir")" "a directory that has only keys that lead up is not empty"
+printf bytes | store_put full/
+mkdir "$mnt/moved"
+# promise: dir.not-empty
+expect_eq "ENOTEMPTY ENOTEMPTY bytes" "$(fdo rmdir "$mnt/full" rename "$mnt/moved" "$mnt/full") $(store_cat full/)" \
+	"an object with bytes that is called like a directory is neither deleted nor replaced"
 
 # --- modes, as whoever writes into the bucket sets them
 cp "$(command -v id)" "$mnt/id"

@@ -168,11 +168,12 @@ void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
         change(req, parent, name, "/", mkdir_begin, mode, false);
 }
 
+/* An object that is called like the marker and has bytes is not ours to delete. */
 static void rmdir_listed(void *arg, int err, const struct store_page *page)
 {
         struct change *c = arg;
         for (size_t i = 0; !err && i < page->n; i++)
-                if (strcmp(page->v[i].key, c->key))
+                if (page->v[i].size || strcmp(page->v[i].key, c->key))
                         err = -ENOTEMPTY;
         if (err)
                 change_end(c, err);

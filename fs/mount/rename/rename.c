@@ -442,7 +442,7 @@ static void target_listed(void *arg, int err, const struct store_page *page)
         if (!err && page->n && r->no_replace)
                 err = -EEXIST;
         for (size_t i = 0; !err && i < page->n; i++)
-                if (strcmp(page->v[i].key, d->to))
+                if (page->v[i].size || strcmp(page->v[i].key, d->to))
                         err = -ENOTEMPTY;
         if (!err)
                 err = page->n ? store_head(r->m->store, d->to, target_known, d) : rename_below(d);
