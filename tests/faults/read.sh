@@ -3,7 +3,7 @@
 # read.sh: a fault during a read gives the right bytes or an error, never others.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 29
+plan 31
 start_store
 head -c 20000000 /dev/urandom >"$tmp/data"
 head -c 500000 "$tmp/data" >"$tmp/small"
@@ -56,8 +56,16 @@ drop
 check "a large file that is corrupted is EIO, at its end the latest" says_eio "$tmp/data" file
 check "the last bytes of a large corrupted file are held back" test "$(stat -c %s "$tmp/got")" -lt 20000000
 set_faults
+# Pages that the kernel has of it are as wrong as they were.
+check "a large corrupted file is read byte for byte once the store is well" right_or_error "$tmp/data" file succeeds
 drop
-check "afterwards the file is read byte for byte" right_or_error "$tmp/data" file succeeds
+set_faults read_corrupt
+exec 3<"$mnt/file"
+check "a large file that another program has open is EIO, too" says_eio "$tmp/data" file
+set_faults
+check "a large corrupted file is read again although the other program still has it open" \
+	right_or_error "$tmp/data" file succeeds
+exec 3<&-
 drop
 set_faults read_denied
 check "a read that is denied is an error" right_or_error "$tmp/small" small fails

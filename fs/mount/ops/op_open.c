@@ -342,12 +342,21 @@ static struct reader *reader_of_locked(struct mount *m, const struct node *n, co
         return r;
 }
 
-/* Makes the node's reader when it is of another version than what is published now, of `ahead` if
- * that is of this one. */
+/* Whether what was read turned out to be wrong. The kernel's pages are part of that: the next open
+ * drops them, else whoever reads on would get them without a word. */
+static bool is_wrong_locked(struct node *n) REQUIRES(tree_mutex)
+{
+        bool wrong = n->reader && reader_is_wrong(n->reader);
+        n->turn += wrong;
+        return wrong;
+}
+
+/* Makes the node's reader when it is of another version than what is published now, or was wrong;
+ * of `ahead` if that is of this one. */
 static int renew_reader_locked(struct mount *m, struct node *n, const char *key,
                                struct reader **ahead, struct replaced *old) REQUIRES(tree_mutex)
 {
-        if (n->reader && strcmp(reader_etag(n->reader), n->etag))
+        if (is_wrong_locked(n) || (n->reader && strcmp(reader_etag(n->reader), n->etag)))
                 old->reader = TAKE_PTR(n->reader);
         if (!n->reader) {
                 bool same = *ahead && !strcmp(reader_etag(*ahead), n->etag) &&
@@ -640,6 +649,7 @@ static void handle_end(struct mount *m, struct handle *h)
         read_cache_end_locked(m, n, h);
         (h->shown ? h->shown : n)->nrunning -= h->runs;
         if (h->reads && !--n->nreaders) {
+                (void)is_wrong_locked(n);
                 shown = TAKE_PTR(n->reader);
                 if (!n->nwriters) /* it was left for readers alone */
                         read = TAKE_PTR(n->file);

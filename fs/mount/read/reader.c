@@ -60,6 +60,14 @@ uint64_t reader_size(const struct reader *r)
         return r->obj.size;
 }
 
+bool reader_is_wrong(struct reader *r)
+{
+        mutex_lock(&r->mtx);
+        bool wrong = r->locked.err;
+        mutex_unlock(&r->mtx);
+        return wrong;
+}
+
 int reader_rename(struct reader *r, const char *key, const char *etag)
 {
         char *copy = strdup(key);

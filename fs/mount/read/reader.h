@@ -97,6 +97,8 @@ uint64_t reader_cached(struct reader *r);
 /* Drops what was fetched ahead and nobody waits for; returns bytes given back. */
 size_t reader_shrink(struct reader *r);
 
+/* Whether bytes that were given do not have the checksum of the object: all reads fail. */
+bool reader_is_wrong(struct reader *r);
 const char *reader_etag(const struct reader *r);
 uint64_t reader_size(const struct reader *r);
 
