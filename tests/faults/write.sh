@@ -3,7 +3,7 @@
 # write.sh: after a fault during a write the file is exactly right and no upload is left.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 32
+plan 42
 start_store
 mount_ckptfs part_size=5M stall_timeout=2s
 head -c 22000000 /dev/urandom >"$tmp/data"
@@ -54,6 +54,37 @@ requests_mark
 cp "$mnt/lost" "$mnt/copied"
 same "a file that the store copies is at the store byte for byte though the reply is lost" "$tmp/small" copied
 expect_requests "a copy whose reply is lost takes one copy and a refusal" CopyObject=2
+
+# What was made fills a quota, or must not be replaced: the next try is refused, and says nothing of the first.
+lost_then() { printf '{"op": "%s", "times": 1, "do": "reset_after"},\n{"op": "%s", "do": "status", %s}\n' "$1" "$1" "$2"; }
+shows=CompleteMultipartUpload # or, where it makes a file under a name of ours, what gives it its own
+! on_gs || shows=MoveObject
+cat >"$tmp/lost_then.json" <<-END
+	[$(lost_then PutObject '"status": 507'),
+	$(lost_then CopyObject '"status": 507'),
+	$(lost_then $shows '"status": 403, "code": "AccessDenied"')]
+END
+set_faults "$tmp/lost_then.json"
+for bytes in small data; do
+	check "$bytes: a close returns 0 though its reply was lost and the next try was refused" cp "$tmp/$bytes" "$mnt/refused.$bytes"
+	same "$bytes: what was made by a try whose reply was lost is at the store byte for byte" "$tmp/$bytes" "refused.$bytes"
+done
+check "a copy succeeds though its reply was lost and the next try was refused" cp --reflink=auto "$mnt/begun" "$mnt/refused.copy"
+same "a copy whose reply was lost is at the store byte for byte" "$tmp/data" refused.copy
+expect_eq ENOSPC "$(fdo open wct "$mnt/refused.again" write 10 close | xargs -n1 | tail -n 1)" "what was not made is refused"
+expect_eq "" "$(store_ls refused.again)" "nothing is made by a close that is refused"
+expect_eq "" "$(store_uploads)" "no upload is left where the next try was refused"
+set_faults
+expect_log 'refused.again: .*No space left on device'
+cat >"$tmp/looked.json" <<-END
+	[{"op": "PutObject", "times": 1, "do": "reset", "after_bytes": 3},
+	 {"op": "PutObject", "do": "status", "status": 403, "code": "AccessDenied"}]
+END
+set_faults "$tmp/looked.json"
+expect_eq EACCES "$(fdo open wct "$mnt/looked" write 10 close | xargs -n1 | tail -n 1)" "a refusal is told where the try before had no effect"
+set_faults
+expect_log 'put .*/looked: 403 AccessDenied: .* 2 tries'
+expect_log 'looked: not published'
 expect_log 'upload-part .*what arrived is not what was sent; it is sent again'
 expect_log 'put .*/flipped: .*what arrived is not what was sent; it is sent again'
 umount_ckptfs

@@ -4,7 +4,7 @@
 CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 34
+plan 38
 start_store --retention 1h
 head -c 12000000 /dev/urandom >"$tmp/data"
 mount_ckptfs attr_ttl=0 part_size=5M
@@ -40,6 +40,18 @@ renamed() { # NAME
 	expect_log "$1: holds what was written as $1.1, and cannot be deleted: Permission denied"
 }
 renamed sent
+# The next try finds what the first one has made, which must not be replaced.
+cat >"$tmp/lost.json" <<-END
+	[{"op": "PutObject", "key": "lost*", "times": 1, "do": "reset_after"},
+	 {"op": "objects.rewrite", "times": 1, "do": "reset_after"}]
+END
+set_faults "$tmp/lost.json"
+expect_eq "ok ok ok" "$(fdo open wct "$mnt/lost" write 10 close)" "a file whose reply was lost is written where objects are retained"
+expect_eq 10 "$(objects size lost)" "a file whose reply was lost is at the store"
+expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/lost.parts" write 12000000 close)" \
+	"a file of several parts whose reply was lost is written where objects are retained"
+same "a file of several parts whose reply was lost is at the store byte for byte" "$tmp/data" lost.parts
+set_faults
 # What is retained, be it the mount's own, makes a line each time.
 expect_log 'store: (put|rename|delete|upload-abort) .* 403 retentionPolicyNotMet: .* wait until its retention ends'
 expect_log 'store: upload-complete .* 403 retentionPolicyNotMet: .* it is done, but what it used stays'

@@ -125,7 +125,8 @@ struct op {
         struct store_object obj;
         struct store_object expect; /* what the op means to make; the kind's */
         unsigned nparts;            /* of expect */
-        int verify_err;             /* the answer if the object is another; the kind's */
+        int verify_err;             /* the answer if the object is another, */
+        struct op_fault refused;    /* and why; the kind's */
         int head_status;            /* of a head that was refused without a word; the kind's */
         size_t at;                  /* the kind's: how much of a list is done */
         time_t since;               /* the kind's: when it began to wait */
@@ -225,6 +226,15 @@ size_t store_plain_bucket(const char *text); /* up to the first '/' */
 int op_no_credentials(struct op *op, int err, const char *why);
 /* Says that the reply to a head has no length; returns -EIO. */
 int op_no_length(struct op *op);
+/* Whether the server refuses to make the object, */
+bool op_is_refused(int err);
+/* and whether it may do so since an earlier try has made it, whose reply was lost: then a condition
+ * does not hold any more, what is retained would be replaced, or a quota is full. */
+bool op_may_be_ours(const struct op *op, int err);
+/* A refusal, or a question that came before, is looked into. */
+void op_look_into(struct op *op, int err);
+/* It was one: the error, with the server's words. */
+int op_refusal(struct op *op);
 /* Of a get: what the Range header asks for. False: it needs none, since all of the object is
  * wanted.
  */

@@ -327,6 +327,34 @@ static void transport_failed(struct op *op, int err)
         retry(op, op->verb == OP_CHECK && err != -ECONNRESET ? err : -ETIMEDOUT);
 }
 
+bool op_is_refused(int err)
+{
+        return err == -EEXIST || err == -ESTALE || err == -EACCES || err == -ENOSPC;
+}
+
+bool op_may_be_ours(const struct op *op, int err)
+{
+        return op->maybe_done && op_is_refused(err);
+}
+
+void op_look_into(struct op *op, int err)
+{
+        op->verify_err = err;
+        if (!op_is_refused(err) || (op->rq.status < 300 && !*op->fault.code))
+                return; /* the reply at hand is about something else */
+        op->refused = op->fault;
+        op->refused.status = op->rq.status;
+}
+
+int op_refusal(struct op *op)
+{
+        if (op->refused.status) {
+                op->fault = op->refused;
+                op->rq.status = op->refused.status;
+        }
+        return op->verify_err;
+}
+
 /* There are no credentials now. The first ones are waited for as long as their source takes, others
  * no longer than for anything else. */
 static void wait_for_credentials(struct op *op, int err)

@@ -161,8 +161,6 @@ enum gcs_stage {
 };
 
 /* gcs_verify.c: a change whose reply was lost is looked into: as s3_verify.c. */
-/* A condition that does not hold may be due to a try that took effect unseen. */
-bool gcs_may_be_ours(const struct op *op, int err);
 int gcs_verify_begin(struct op *op, int err);
 int gcs_verify_build(struct store_kind *k, struct op *op);
 /* Whether the object is of op->expect's size and checksum, with the metadata that was given. */

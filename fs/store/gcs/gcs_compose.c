@@ -376,7 +376,7 @@ static int stepped(struct store_kind *k, struct op *op)
         int err = gcs_ok(op) ? gcs_read_resource(op, name.p) : gcs_fault(k, op);
         if (err == -ENOENT) /* a source of that generation is gone: an append replaces its own */
                 err = -ESTALE;
-        if ((last && gcs_may_be_ours(op, err)) || (err == -ESTALE && op->up->known))
+        if ((last && op_may_be_ours(op, err)) || (err == -ESTALE && op->up->known))
                 return gcs_verify_begin(op, err);
         if (is_of_other_class(op, err) && other_source(k, op)) {
                 op->stage = GCS_REWRITE;

@@ -150,17 +150,17 @@ int gcs_copy_parse(struct store_kind *k, struct op *op)
                         return err;
                 bool other = !err && op->src_match && strcmp(op->src_match, op->obj.etag) != 0;
                 if (!op->maybe_done)
-                        return err ? err : other ? -ESTALE : op->verify_err;
+                        return err ? err : other ? -ESTALE : op_refusal(op);
                 if (err || other)
-                        return op->verify_err;
+                        return op_refusal(op);
                 op->expect = op->obj;
                 return gcs_verify_begin(op, op->verify_err);
         }
         err = gcs_rewritten(k, op, op->key);
-        if (!gcs_may_be_ours(op, err) && !is_unclear(op, err))
+        if (!op_may_be_ours(op, err) && !is_unclear(op, err))
                 return err;
         op->stage = GCS_PROBE; /* then the target is as the source, or the source is another */
-        op->verify_err = err;
+        op_look_into(op, err);
         return OP_AGAIN;
 }
 
@@ -243,27 +243,27 @@ static int moved(struct store_kind *k, struct op *op)
                 op->stage = GCS_REWRITE;
                 return OP_AGAIN;
         }
-        if (!refused && !gcs_may_be_ours(op, err) && !is_unclear(op, err))
+        if (!refused && !op_may_be_ours(op, err) && !is_unclear(op, err))
                 return err;
         op->unseen = op->maybe_done;
-        op->verify_err = half                                ? -EXDEV
+        op_look_into(op, half                                ? -EXDEV
                          : err == -ENOENT && may_move(k, op) ? -EAGAIN
                          : refused                           ? -ENOENT
-                                                             : err;
+                                                             : err);
         op->stage = GCS_PROBE;
         return OP_AGAIN;
 }
 
 /* The source is there: it is to be moved; or it was, so there is no moveTo; or it is another
- * version now, maybe since it was moved; or the condition on the target does not hold, indeed. */
+ * version now, maybe since it was moved; or it is refused, indeed. */
 static int source_stands(struct store_kind *k, struct op *op)
 {
         struct store_object src = op->obj;
 
         if (op->src_match && strcmp(op->src_match, src.etag) != 0)
                 return op->unseen ? gcs_verify_begin(op, -EIO) : -ESTALE;
-        if (op->verify_err == -EEXIST || op->verify_err == -ESTALE)
-                return op->verify_err;
+        if (op_is_refused(op->verify_err))
+                return op_refusal(op);
         op->expect = src;
         if (!op->verify_err && !__atomic_load_n(&k->no_move, __ATOMIC_RELAXED)) {
                 op->maybe_done = false; /* from here on it is the move that may have been */
@@ -330,14 +330,14 @@ int gcs_rename_parse(struct store_kind *k, struct op *op)
                 break;
         default:
                 err = gcs_rewritten(k, op, op->key);
-                if (gcs_may_be_ours(op, err)) {
+                if (op_may_be_ours(op, err)) {
                         gcs_verify_begin(op, err);
                         op->stage = GCS_COPIED;
                         return OP_AGAIN;
                 }
                 if (is_unclear(op, err)) {
                         op->stage = GCS_PROBE;
-                        op->verify_err = err;
+                        op_look_into(op, err);
                         return OP_AGAIN;
                 }
         }

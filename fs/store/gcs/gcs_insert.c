@@ -127,7 +127,7 @@ int gcs_put_parse(struct store_kind *k, struct op *op)
         if (op->stage == GCS_VERIFY)
                 return gcs_verify_parse(k, op);
         int err = gcs_inserted(k, op, op->key);
-        if (gcs_may_be_ours(op, err)) {
+        if (op_may_be_ours(op, err)) {
                 op->expect = (struct store_object){
                         .size = op->body.len, .has_crc = true, .crc32c = op->body.crc32c};
                 return gcs_verify_begin(op, err);

@@ -8,15 +8,10 @@
 
 #include "base/banned.h"
 
-bool gcs_may_be_ours(const struct op *op, int err)
-{
-        return op->maybe_done && (err == -EEXIST || err == -ESTALE);
-}
-
 int gcs_verify_begin(struct op *op, int err)
 {
         op->stage = GCS_VERIFY;
-        op->verify_err = err;
+        op_look_into(op, err);
         return OP_AGAIN;
 }
 
@@ -28,14 +23,14 @@ int gcs_verify_build(struct store_kind *k, struct op *op)
 /* What is there now is another host's, or nothing. */
 static int not_ours(struct op *op)
 {
-        if (op->verify_err == -EIO) {
-                op->fault.status = op->rq.status;
-                *op->fault.code = '\0';
-                snprintf(op->fault.message, sizeof op->fault.message,
-                         "the reply was lost, and another host has changed the object since: look "
-                         "at what is there");
-        }
-        return op->verify_err;
+        if (op->verify_err != -EIO)
+                return op_refusal(op);
+        op->fault.status = op->rq.status;
+        *op->fault.code = '\0';
+        snprintf(op->fault.message, sizeof op->fault.message,
+                 "the reply was lost, and another host has changed the object since: look at what "
+                 "is there");
+        return -EIO;
 }
 
 int gcs_verify_parse(struct store_kind *k, struct op *op)

@@ -210,6 +210,6 @@ int s3_append_parse(struct store_kind *k, struct op *op)
                 err = -ESTALE;
         else if (is_refused(op, err))
                 err = -EOPNOTSUPP;
-        bool lost = op->maybe_done && (err == -ESTALE || err == -EOPNOTSUPP);
+        bool lost = op_may_be_ours(op, err) || (op->maybe_done && err == -EOPNOTSUPP);
         return lost ? s3_verify_begin(op, err) : err;
 }

@@ -120,7 +120,7 @@ static int same_parts(struct op *op, const struct store_object *found)
 
 static bool may_be_ours(const struct op *op, int err)
 {
-        return op->maybe_done && (err == -EEXIST || err == -ESTALE || err == -ENOENT);
+        return op_may_be_ours(op, err) || (op->maybe_done && err == -ENOENT);
 }
 
 /* The answer if an upload that is gone was not made ours: after a conflict the other one won. */

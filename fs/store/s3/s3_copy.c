@@ -196,7 +196,7 @@ static int sourced(struct store_kind *k, struct op *op)
         int err = read_source(k, op);
         if (err > 0)
                 return err;
-        return err ? op->verify_err : s3_verify_begin(op, op->verify_err);
+        return err ? op_refusal(op) : s3_verify_begin(op, op->verify_err);
 }
 
 /* A condition that does not hold, or a source that is gone, may be due to a try whose reply was
@@ -206,7 +206,7 @@ static int lost(struct op *op, int err)
         if (*op->expect.etag)
                 return s3_verify_begin(op, err);
         op->stage = COPY_SOURCE;
-        op->verify_err = err;
+        op_look_into(op, err);
         return OP_AGAIN;
 }
 
@@ -272,11 +272,6 @@ static int copied(struct store_kind *k, struct op *op)
         return err == -EIO && is_too_large(op) ? -EFBIG : err;
 }
 
-static bool may_be_ours(const struct op *op, int err)
-{
-        return op->maybe_done && (err == -EEXIST || err == -ESTALE);
-}
-
 /* "A header you provided implies functionality that is not implemented", or a request with it is
  * bad, which a copy may be for other reasons, too: then it is so without the header. */
 static bool refuses_condition(const struct op *op, int err)
@@ -319,7 +314,7 @@ int s3_copy_parse(struct store_kind *k, struct op *op)
                 break;
         }
         int err = copied_if(k, op);
-        if (may_be_ours(op, err) || (op->maybe_done && err == -ENOENT && *op->expect.etag))
+        if (op_may_be_ours(op, err) || (op->maybe_done && err == -ENOENT && *op->expect.etag))
                 return lost(op, err);
         bool unclear = err == -EEXIST || err == -ESTALE || err == -ENOENT;
         if (has_condition(op) && unclear && !op->of_source)
@@ -346,5 +341,5 @@ int s3_set_meta_parse(struct store_kind *k, struct op *op)
         if (op->stage == S3_VERIFY)
                 return s3_verify_parse(k, op, same_meta);
         int err = copied_if(k, op);
-        return may_be_ours(op, err) ? s3_verify_begin(op, err) : err;
+        return op_may_be_ours(op, err) ? s3_verify_begin(op, err) : err;
 }

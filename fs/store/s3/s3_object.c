@@ -158,8 +158,7 @@ int s3_put_parse(struct store_kind *k, struct op *op)
                 return s3_verify_parse(k, op, same_body);
         if (!s3_ok(op)) {
                 int err = s3_checksum_answer(k, op, s3_fault(k, op));
-                bool lost = op->maybe_done && (err == -EEXIST || err == -ESTALE);
-                return lost ? s3_verify_begin(op, err) : err;
+                return op_may_be_ours(op, err) ? s3_verify_begin(op, err) : err;
         }
         s3_checksum_answer(k, op, 0);
         s3_object(k, &op->rq, &op->obj);

@@ -10,7 +10,7 @@
 int s3_verify_begin(struct op *op, int err)
 {
         op->stage = S3_VERIFY;
-        op->verify_err = err;
+        op_look_into(op, err);
         return OP_AGAIN;
 }
 
@@ -26,9 +26,9 @@ int s3_verify_parse(struct store_kind *k, struct op *op,
 
         int err = s3_head_reply(k, op, &found);
         if (err)
-                return err == -ENOENT ? op->verify_err : err;
+                return err == -ENOENT ? op_refusal(op) : err;
         if (!same(op, &found))
-                return op->verify_err;
+                return op_refusal(op);
         op->obj = found;
         return 0;
 }
