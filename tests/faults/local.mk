@@ -75,6 +75,7 @@ EXTRA_DIST += \
 	%D%/attributes_answered_late.json \
 	%D%/attributes_late.json \
 	%D%/begin_lost.json \
+	%D%/begin_unknown.json \
 	%D%/checks_slowed.json \
 	%D%/complete_200_with_error.json \
 	%D%/complete_200_with_error_once.json \

@@ -4,7 +4,7 @@
 # the log says why; a store that copies no part says EACCES; what was there stands.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 26
+plan 29
 start_store
 mount_ckptfs part_size=5M stall_timeout=2s deadline=10s attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -49,6 +49,14 @@ same "the old version stands" "$tmp/data" appended
 check "no upload is left" wait_for 20 no_upload
 expect_log 'store: upload-part-copy .*AccessDenied'
 expect_log 'appended: not published, the version before it stands: Permission denied'
+
+set_faults begin_unknown
+requests_mark
+expect_eq "ok ok EOPNOTSUPP" "$(fdo open wa "$mnt/appended" write 100 close | xargs)" "a server without uploads of parts: an append says so"
+expect_requests "an upload that the server does not know is asked for once" CreateMultipartUpload=1
+same "the version before an append that the server does not know stands" "$tmp/data" appended
+expect_log 'store: upload-create .*NotImplemented'
+expect_log 'appended: not published, the version before it stands: Operation not supported'
 umount_ckptfs
 
 # Credentials that may not even abort, for a while.

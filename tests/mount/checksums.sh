@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/mount.sh"
 . "$srcdir/tests/lib/sim.sh"
 need_fuse
-plan 20
+plan 30
 export CKPTFS_TEST_ENDPOINT CKPTFS_TEST_BUCKET=bkt
 head -c 12000000 /dev/urandom >"$tmp/data"
 
@@ -66,4 +66,18 @@ begin --object-lock -- checksums=when_required
 write_all
 check_all " that asks for digests"
 expect_eq 1 "$(grep -c 'MD5 from now on' "$mount_log")" "the digest that was asked for is told of once"
+end
+
+begin --object-lock -- checksums=auto
+write_all
+check_all " that asks for digests of parts beside copies"
+expect_eq "crc32c crc32c" "$(sums small) $(sums large)" "what can have a checksum has that where a digest is asked for"
+end
+
+lines() { grep -c "$1" "$mount_log"; }
+begin --object-lock --checksums none -- checksums=auto
+before=$(lines 'MD5 from now on')
+write_all
+check_all " that knows no checksums and asks for digests"
+expect_eq "1" "$(($(lines 'MD5 from now on') - before))" "a server that knows no checksums and asks for digests is told of once"
 end

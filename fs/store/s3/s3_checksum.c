@@ -6,9 +6,9 @@
  * that follow. An upload of parts wants the checksum of the whole: some, as Cloudflare R2, have
  * that of CRC64NVME alone, which is tried before none.
  *
- * With checksums=when_required the server is sent none until it asks: "Content-MD5 OR
- * x-amz-checksum- HTTP header is required for Put Object requests with Object Lock parameters". It
- * gets the MD5, which also the parts of an upload that was begun without may have. */
+ * A server that is sent none may ask: "Content-MD5 OR x-amz-checksum- HTTP header is required for
+ * Put Object requests with Object Lock parameters". It gets the MD5, which also the parts of an
+ * upload that was begun without may have. */
 #include "store/s3/s3.h"
 
 #include <errno.h>
@@ -37,12 +37,8 @@ static enum s3_sum choose(const struct store_kind *k, const struct op *op)
 {
         unsigned refused = __atomic_load_n(&k->no_sums, __ATOMIC_RELAXED) | op->no_sums;
 
-        if (k->checksums == STORE_CHECKSUMS_NONE)
+        if (k->checksums == STORE_CHECKSUMS_NONE || k->checksums == STORE_CHECKSUMS_WHEN_REQUIRED)
                 return S3_SUM_NONE;
-        if (k->checksums == STORE_CHECKSUMS_WHEN_REQUIRED)
-                return __atomic_load_n(&k->wants_sums, __ATOMIC_RELAXED) || op->wants_sum
-                               ? S3_SUM_MD5
-                               : S3_SUM_NONE;
         if (op->verb == OP_APPEND && op->upload_sum != S3_SUM_ANY)
                 return (enum s3_sum)op->upload_sum;
         if (op->up && op->up->sum != S3_SUM_ANY)
@@ -59,8 +55,17 @@ static enum s3_sum choose(const struct store_kind *k, const struct op *op)
 
 enum s3_sum s3_sum(const struct store_kind *k, struct op *op)
 {
+        bool wants = op->wants_sum || __atomic_load_n(&k->wants_sums, __ATOMIC_RELAXED);
+
         op->sum = choose(k, op);
+        if (op->sum == S3_SUM_NONE && wants)
+                op->sum = S3_SUM_MD5;
         return (enum s3_sum)op->sum;
+}
+
+static bool is_crc(int sum)
+{
+        return sum == S3_SUM_CRC32C || sum == S3_SUM_CRC64NVME;
 }
 
 /* --- of a body --- */
@@ -166,12 +171,13 @@ static bool is_asked_for(const struct op *op)
 static void learn(struct store_kind *k, const struct op *op)
 {
         if (op->wants_sum && !__atomic_exchange_n(&k->wants_sums, true, __ATOMIC_RELAXED))
-                log_info("store: bucket %s asks for a digest: what is written has its MD5 from now "
-                         "on",
+                log_info("store: bucket %s asks for a digest: what is written without a checksum "
+                         "has "
+                         "its MD5 from now on",
                          k->bucket);
         if (!op->no_sums)
                 return;
-        bool some = op->sum != S3_SUM_NONE;
+        bool some = is_crc(op->sum);
         unsigned *known = some ? &k->no_upload_sums : &k->no_sums;
         unsigned news = some ? op->no_sums : ~0U;
         if (__atomic_fetch_or(known, news, __ATOMIC_RELAXED) == news)
@@ -184,14 +190,13 @@ static void learn(struct store_kind *k, const struct op *op)
 
 int s3_checksum_answer(struct store_kind *k, struct op *op, int err)
 {
-        if (k->checksums == STORE_CHECKSUMS_AUTO && k->endpoint && op->sum != S3_SUM_NONE &&
+        if (k->checksums == STORE_CHECKSUMS_AUTO && k->endpoint && is_crc(op->sum) &&
             is_refused(op, err)) {
                 op->no_sums |= bit(op->sum);
                 buf_reset(&op->text);
                 return OP_AGAIN;
         }
-        if (k->checksums == STORE_CHECKSUMS_WHEN_REQUIRED && op->sum == S3_SUM_NONE &&
-            is_asked_for(op)) {
+        if (k->checksums != STORE_CHECKSUMS_NONE && op->sum == S3_SUM_NONE && is_asked_for(op)) {
                 op->wants_sum = true;
                 return OP_AGAIN;
         }
