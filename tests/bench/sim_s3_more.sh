@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/sim.sh"
 curl --help all | grep -q aws-sigv4 || skip_all "curl cannot sign"
 command -v openssl >/dev/null || skip_all "openssl is not installed"
-plan 72
+plan 74
 
 any='x-amz-content-sha256: UNSIGNED-PAYLOAD'
 printf 'hello world' >"$tmp/small"
@@ -169,6 +169,10 @@ own "$key" "$md5" POST '/bkt/u?uploads' >/dev/null
 upload=$(element UploadId)
 expect_eq 400 "$(req PUT "/bkt/u?partNumber=1&uploadId=$upload" -T "$tmp/small")" "a part needs the upload's key"
 expect_eq 200 "$(own "$key" "$md5" PUT "/bkt/u?partNumber=1&uploadId=$upload" -T "$tmp/small")" "a part is taken with the upload's key"
+own "$key" "$md5" PUT "/bkt/key" -T "$tmp/small" >/dev/null
+from() { req PUT "/bkt/u?partNumber=2&uploadId=$upload" -d '' -H 'x-amz-copy-source: /bkt/key' -H "$cs-algorithm: AES256" -H "$cs-key: $key" -H "$cs-key-MD5: $md5" "$@"; }
+expect_eq 400 "$(from)" "a part that is copied needs the upload's key"
+expect_eq 200 "$(from -H "$sse-customer-algorithm: AES256" -H "$sse-customer-key: $key" -H "$sse-customer-key-MD5: $md5")" "a part is copied with the keys of source and upload"
 own "$key" "$md5" POST '/bkt/u?uploads' -H 'x-amz-checksum-algorithm: CRC32C' >/dev/null
 upload=$(element UploadId)
 own "$key" "$md5" PUT "/bkt/u?partNumber=1&uploadId=$upload" -T "$tmp/small" -H "x-amz-checksum-crc32c: yZRlqg==" >/dev/null

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/mount.sh"
 . "$srcdir/tests/lib/creds.sh"
 need_fuse
-plan 16
+plan 21
 CKPTFS_TEST_BUCKET=bkt CKPTFS_TEST_SCHEME=s3
 export AWS_EC2_METADATA_DISABLED=true HOME="$home"
 unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
@@ -32,6 +32,7 @@ check "a large file is written with a key of one's own" sh -c 'head -c 40000000 
 expect_eq "1000 40000000" "$(wc -c <"$mnt/small") $(wc -c <"$mnt/large")" "files of both sizes are read with a key of one's own"
 expect_eq "0 1000" "$(mv "$mnt/small" "$mnt/moved"; echo $?) $(wc -c <"$mnt/moved")" "a file with a key of one's own is renamed by a copy"
 expect_eq "0 600 1000" "$(chmod 600 "$mnt/moved"; echo $?) $(stat -c '%a %s' "$mnt/moved")" "a file with a key of one's own has its permissions changed"
+expect_eq "0 40000005 tail" "$(echo tail >>"$mnt/large"; echo $?) $(wc -c <"$mnt/large") $(tail -c 5 "$mnt/large")" "a file with a key of one's own is appended to by copies of its parts"
 umount_ckptfs
 mount_ckptfs log_level=debug "sse_c_key_file=$tmp/other" attr_ttl=0
 check_fails "another key reads nothing" cat "$mnt/large"
@@ -46,6 +47,17 @@ expect_eq "ok ok eacces" "$(fdo open wct "$mnt/refused" write 1000 close | tr A-
 expect_log 'store: put bkt/refused: 403 AccessDenied: .*the bucket has to allow SSE-C'
 expect_log 'refused: not published'
 expect_eq 1000 "$(wc -c <"$mnt/moved")" "a file with a key of one's own is read where such keys are blocked"
+umount_ckptfs
+cat "$mount_log.old" >>"$log"
+# What is copied in parts: bodies are forgotten, so that it takes no room.
+sim_options=--allow-sse-c sim_store=--null
+identity '{"keys": {}}'
+CKPTFS_TEST_ENDPOINT=$url
+mount_ckptfs log_level=debug "sse_c_key_file=$tmp/key" hard_links=copy
+head -c 600M /dev/zero >"$mnt/big"
+expect_eq "ok ok" "$(fdo link "$mnt/big" "$mnt/linked" open wa "$mnt/big" | xargs)" "a file with a key of one's own is linked by a copy in parts"
+expect_eq "0 629145600" "$(mv "$mnt/linked" "$mnt/moved"; echo $?) $(stat -c %s "$mnt/moved")" "a file with a key of one's own is renamed by a copy in parts"
+expect_eq 4 "$(served UploadPartCopy)" "copies of parts have both keys"
 umount_ckptfs
 cat "$mount_log.old" >>"$log"
 no_secrets

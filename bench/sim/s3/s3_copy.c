@@ -258,6 +258,10 @@ void s3_part_copy(struct service *s, struct request *x)
                 s3_error(x, "InvalidArgument");
                 return;
         }
+        /* "This must be the same encryption key specified in the initiate multipart upload request"
+         * (API reference, UploadPartCopy). */
+        if (s3_key_is_missing(x, head, false))
+                return;
         from = find_source(s, x);
         if (!from || bad_range(x, from, &off, &len))
                 return;
