@@ -94,6 +94,13 @@ static bool compares(const struct request *x)
         return changes && match && strcmp(match, "*");
 }
 
+/* "s3:PutObjectTagging: required if you want to put object tagging" with an object (user guide,
+ * "Required permissions for Amazon S3 API operations"). */
+static bool tags(const struct request *x)
+{
+        return !x->google && request_in(x, "x-amz-tagging");
+}
+
 bool permission_lacks(const struct service *s, const struct request *x, char out[PERMISSION_MAX])
 {
         const char *p = "";
@@ -108,6 +115,9 @@ bool permission_lacks(const struct service *s, const struct request *x, char out
                 if (permission_denied(s, out) && (!replacing || replaces(s, x)))
                         return true;
         }
+        snprintf(out, PERMISSION_MAX, "s3:PutObjectTagging");
+        if (tags(x) && permission_denied(s, out))
+                return true;
         snprintf(out, PERMISSION_MAX, "s3:GetObject");
         return compares(x) && permission_denied(s, out);
 }

@@ -3,7 +3,7 @@
 # denied.sh: what credentials lack is named: at mount, and where it is found out.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 34
+plan 43
 
 # deny PERMISSION...: the store as it is, but for these.
 deny() {
@@ -55,6 +55,24 @@ cases() {
 	umount_ckptfs "$CKPTFS_TEST_SCHEME: with ro nothing is said of writing"
 }
 cases s3:ListBucket s3:GetObject s3:PutObject s3:DeleteObject s3:ListBucketMultipartUploads
+
+# What only an object with tags needs.
+store_stop
+start_store
+mount_ckptfs tags=team=ml
+echo bytes >"$mnt/tagged"
+umount_ckptfs
+deny s3:GetObjectTagging
+mount_ckptfs
+lacks "renaming a file with tags" s3:GetObjectTagging EACCES fdo rename "$mnt/tagged" "$mnt/other"
+umount_ckptfs "s3: nothing else is warned of where tags cannot be read"
+deny s3:PutObjectTagging
+mount_ckptfs tags=team=ml
+lacks "changing the mode of a file with tags" s3:PutObjectTagging EACCES fdo chmod 600 "$mnt/tagged"
+lacks "saving with tags" s3:PutObjectTagging "ok ok EACCES" fdo open wct "$mnt/new" write 5 close
+expect_log 'new: not published'
+umount_ckptfs "s3: nothing else is warned of where tags cannot be written"
+
 use_mount google
 CKPTFS_TEST_SCHEME=gs
 cases storage.objects.list storage.objects.get storage.objects.create storage.objects.delete storage.multipartUploads.list

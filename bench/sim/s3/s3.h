@@ -32,6 +32,8 @@ enum {
 /* Sets the reply to an error; its status and message are those of the code. */
 void s3_error(struct request *x, const char *code);
 void s3_refuse(struct request *x, int status, const char *code, const char *message);
+/* Refuses for want of a permission, which is named. */
+void s3_deny(struct request *x, const char *name);
 void s3_error_in_200(struct request *x, const char *code, const char *message);
 /* The same with one more element in its body. */
 void s3_error_with(struct request *x, const char *code, const char *name, const char *value);

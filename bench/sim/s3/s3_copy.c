@@ -166,6 +166,23 @@ static bool changes_nothing(const struct service *s, const struct request *x,
         return !x->google && !object_store_get(s->objects, x->bucket, x->key, &to) && to == from;
 }
 
+/* Tags that are copied are read and put, which has permissions of its own. */
+static bool lacks_tagging(const struct service *s, struct request *x, const struct object *from)
+{
+        static const char *const names[] = {"s3:GetObjectTagging", "s3:PutObjectTagging"};
+        const char *directive = s3_in(x, S3_TAGGING "-directive");
+        bool copies = !directive || strcasecmp(directive, "REPLACE");
+
+        if (x->google || !copies || !object_meta(from, S3_TAGGING))
+                return false;
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+                if (permission_denied(s, names[i])) {
+                        s3_deny(x, names[i]);
+                        return true;
+                }
+        return false;
+}
+
 void s3_copy(struct service *s, struct request *x)
 {
         CLEANUP(object_unrefp) struct object *from = find_source(s, x);
@@ -174,7 +191,7 @@ void s3_copy(struct service *s, struct request *x)
         bool replace = directive && !strcasecmp(directive, "REPLACE");
         struct object_store_cond cond;
 
-        if (!from || bad_condition(s, x, &cond))
+        if (!from || lacks_tagging(s, x, from) || bad_condition(s, x, &cond))
                 return;
         if (!o) {
                 s3_error(x, "InternalError");

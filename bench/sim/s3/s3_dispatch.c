@@ -317,19 +317,26 @@ static bool has_long_head(const struct request *x)
         return !x->google && sum > S3_HEADERS_MAX;
 }
 
-/* Whether the reply is set to that of a policy which does not allow the request. */
-static bool lacks_permission(const struct service *s, struct request *x)
+void s3_deny(struct request *x, const char *name)
 {
-        char name[PERMISSION_MAX], message[PERMISSION_MAX + 128];
+        char message[PERMISSION_MAX + 128];
 
-        if (!permission_lacks(s, x, name))
-                return false;
         if (x->google)
                 snprintf(message, sizeof message, "The caller does not have %s access.", name);
         else
                 snprintf(message, sizeof message, "The caller is not authorized to perform: %s",
                          name);
         s3_refuse(x, 403, "AccessDenied", message);
+}
+
+/* Whether the reply is set to that of a policy which does not allow the request. */
+static bool lacks_permission(const struct service *s, struct request *x)
+{
+        char name[PERMISSION_MAX];
+
+        if (!permission_lacks(s, x, name))
+                return false;
+        s3_deny(x, name);
         return true;
 }
 

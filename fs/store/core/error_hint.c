@@ -123,3 +123,15 @@ void error_hint_copy_text(struct op *op)
                 snprintf(op->fault.message, sizeof op->fault.message, "%.*s",
                          n < 200 ? (int)n : 200, text);
 }
+
+void error_hint_permission(struct op_fault *fault, const char *said, const char *before)
+{
+        const char *at = said ? strstr(said, before) : NULL;
+
+        if (!at)
+                return;
+        at += strlen(before);
+        size_t n = strcspn(at, " \t\r\n\"'");
+        if (n < sizeof fault->permission && strcspn(at, ".:") < n)
+                snprintf(fault->permission, sizeof fault->permission, "%.*s", (int)n, at);
+}

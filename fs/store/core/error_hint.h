@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 struct op;
+struct op_fault;
 
 /* Whose words mean that the server could not prove who it is: what to do, for the end of a line. */
 const char *error_hint_tls(const char *said);
@@ -25,5 +26,8 @@ void error_hint_stranger(const char *where, const char *kind, const struct op *o
 
 /* Keeps the first line of a reply that is plain text as the message of the op's fault. */
 void error_hint_copy_text(struct op *op);
+
+/* Takes the permission that a server says is missing, the word behind `before`. */
+void error_hint_permission(struct op_fault *fault, const char *said, const char *before);
 
 #endif

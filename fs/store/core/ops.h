@@ -43,6 +43,7 @@ struct op_fault {
         char code[64];
         char message[256];
         char request_id[128];
+        char permission[48]; /* that the server says is missing, or "" */
         unsigned retry_after_ms;
         const char *remedy; /* of this error alone; NULL: the general one. Static */
 };

@@ -165,12 +165,15 @@ static const char *general_remedy(const struct op *op, int err)
 static const char *remedy_of(const struct op *op, int err, char *buf, size_t n)
 {
         const char *wants = op_is_denied(op) ? op->s->ops->permission(op->s->kind, op->verb) : "";
+        const char *named = op->fault.permission;
+        bool more = *named && !strstr(wants, named); /* as for what only some objects have */
 
         if (!op->rq.status && !*op->fault.code && (op->untrusted || op->retry.tries)) {
                 error_hint_lost(op, buf, n);
                 return buf;
         }
-        snprintf(buf, n, "the credentials need %s", wants);
+        snprintf(buf, n, "the credentials need %s%s%s", wants, more ? ", and here " : "",
+                 more ? named : "");
         return *wants && !op->fault.remedy ? buf : general_remedy(op, err);
 }
 
@@ -196,7 +199,7 @@ static void say(const struct op *op, const char *outcome, int err)
 {
         const struct op_fault *f = &op->fault;
         const char *what = op->key ? op->key : op->prefix ? op->prefix : "";
-        char status[16] = "no reply", remedy[160];
+        char status[16] = "no reply", remedy[256];
         const struct log_about about = {.operation = verb_names[op->verb],
                                         .file = what,
                                         .request = f->request_id,

@@ -90,6 +90,7 @@ static void read_fault(struct op *op)
                 read_json_fault(op);
         else if (op->in.p[blank] == '<')
                 read_xml_fault(op);
+        error_hint_permission(fault, fault->message, "does not have ");
         if (!*fault->code && !*fault->message)
                 error_hint_copy_text(op);
         copy(fault->request_id, sizeof fault->request_id,

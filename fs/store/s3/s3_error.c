@@ -94,6 +94,7 @@ static void read_fault(struct op *op, char *region, size_t nregion)
                 s3_read(op, f, 5, NULL, NULL);
         copy(fault->code, sizeof fault->code, f[0].text.p);
         copy(fault->message, sizeof fault->message, f[1].text.p);
+        error_hint_permission(fault, f[1].text.p, "not authorized to perform: ");
         copy(fault->request_id, sizeof fault->request_id, f[2].text.p);
         copy(fault->request_id, sizeof fault->request_id,
              http_reply_header(&op->rq, "x-amz-request-id"));
