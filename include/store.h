@@ -153,6 +153,7 @@ struct store_object {
         bool has_crc;              /* crc32c is that of the whole object, as the store gave it */
         bool has_crc64;            /* so is crc64nvme */
         bool tagged;               /* it has tags, which a copy hands on; only after a head */
+        bool opaque;               /* its ETag is no MD5, for how it is encrypted; after a head */
         uint32_t crc32c;
         uint64_t crc64nvme;
         struct store_meta meta; /* only after a head or a get */

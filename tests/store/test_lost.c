@@ -14,6 +14,9 @@
 /* MD5 sums of "aaaaa" and "bbbbbb", and the ETag that S3 makes of them. */
 #define ETAG_A "\"594f803b380a41396ed63dca39503542\""
 #define ETAG_B "\"875f26fdb1cecf20ceb4ca028263dec6\""
+/* "Objects created by [...] and are encrypted by SSE-C or SSE-KMS, have ETags that are not an MD5
+ * digest of their object data" (API reference, Object), also where the bucket does it by itself. */
+#define BY_KMS "\r\nx-amz-server-side-encryption: aws:kms"
 
 /* What the server does with the first try of the change, and what it shows of the key then. */
 struct lost {
@@ -102,6 +105,7 @@ static const struct lost completes[] = {
         {"POST", true, "404 NoSuchUpload", PARTS, 200, 11, "\"x-2\"", "aaaaabbbbbb", 0, 0, 0},
         {"POST", false, "404 NoSuchUpload", PARTS, 200, 11, JOINT, NULL, 0, 0, 0},
         {"POST", false, "404 NoSuchUpload", {"\"q\"", "\"r\""}, 200, 11, "\"x-2\"", NULL, 0, 0, 0},
+        {"POST", false, "404 NoSuchUpload", PARTS, 200, 11, "\"x-2\"" BY_KMS, NULL, 0, 0, 0},
         {"POST", false, "412 PreconditionFailed", PARTS, 200, 11, "\"x\"", "aaaaabbbbbb", 0, 0, 0},
         /* somebody else's object, or none */
         {"POST", false, "404 NoSuchUpload", PARTS, 200, 11, "\"x-2\"", "aaaaabbbbbc", -EIO, 0, 0},
@@ -159,6 +163,7 @@ static const struct lost conditional_puts[] = {
         {"PUT", false, "412 PreconditionFailed", PARTS, 200, 5, ETAG_A, NULL, 0, 0, 0},
         {"PUT", false, "409 ConditionalRequestConflict", PARTS, 200, 5, ETAG_A, NULL, 0, 0, 0},
         {"PUT", false, "412 PreconditionFailed", PARTS, 200, 5, ETAG_B, NULL, -EEXIST, 0, 0},
+        {"PUT", false, "412 PreconditionFailed", PARTS, 200, 5, ETAG_B BY_KMS, NULL, -EEXIST, 0, 0},
         {"PUT", false, "412 PreconditionFailed", PARTS, 200, 5, "\"x\"", "aaaab", -EEXIST, 0, 0},
         {"PUT", false, "412 PreconditionFailed", PARTS, 200, 6, ETAG_A, NULL, -EEXIST, 0, 0},
         {"PUT", false, "412 PreconditionFailed", PARTS, 404, 0, NULL, NULL, -EEXIST, 0, 0},
@@ -185,6 +190,7 @@ struct race {
         const char *first; /* "STATUS CODE", or "reset": its reply is lost */
         const char *mtime; /* of the object that stands; NULL: there is no metadata */
         const char *ours;  /* NULL: we give none */
+        bool by_kms;       /* it has no checksum, and an ETag that is none of its bytes */
         int err;
         unsigned puts, heads; /* that have come */
 };
@@ -197,8 +203,8 @@ static void answer_race(void *arg, struct fake_req *rq)
         if (!strcmp(rq->method, "HEAD")) {
                 r->heads++;
                 crc32c_base64(crc32c(0, "aaaaa", 5), crc);
-                snprintf(headers, sizeof headers,
-                         "ETag: \"x\"\r\nx-amz-checksum-crc32c: %s\r\n%s%s%s", crc,
+                snprintf(headers, sizeof headers, "ETag: \"x\"%s%s\r\n%s%s%s",
+                         r->by_kms ? BY_KMS : "\r\nx-amz-checksum-crc32c: ", r->by_kms ? "" : crc,
                          r->mtime ? "x-amz-meta-mtime: " : "", r->mtime ? r->mtime : "",
                          r->mtime ? "\r\n" : "");
                 fake_reply_part(rq, 200, headers, 5, "", 0);
@@ -216,15 +222,17 @@ static void answer_race(void *arg, struct fake_req *rq)
  * response" (API reference, PutObject): nothing was written, so what stands is the other's,
  * whatever its bytes are. Where a try may have taken effect, metadata tells. */
 static const struct race races[] = {
-        {"409 ConditionalRequestConflict", NULL, NULL, -EEXIST, 0, 0},
-        {"409 ConditionalRequestConflict", "1.000000001", "1.000000001", -EEXIST, 0, 0},
-        {"409 OperationAborted", NULL, NULL, -EEXIST, 0, 0},
-        {"503 SlowDown", "1.000000002", "1.000000001", -EEXIST, 0, 0},
-        {"reset", "1.000000002", "1.000000001", -EEXIST, 0, 0},
-        {"reset", NULL, "1.000000001", -EEXIST, 0, 0},
-        {"500 InternalError", "1.000000002", "1.000000001", -EEXIST, 0, 0},
-        {"reset", "1.000000001", "1.000000001", 0, 0, 0},
-        {"500 InternalError", "1.000000001", "1.000000001", 0, 0, 0},
+        {"409 ConditionalRequestConflict", NULL, NULL, false, -EEXIST, 0, 0},
+        {"409 ConditionalRequestConflict", "1.000000001", "1.000000001", false, -EEXIST, 0, 0},
+        {"409 OperationAborted", NULL, NULL, false, -EEXIST, 0, 0},
+        {"503 SlowDown", "1.000000002", "1.000000001", false, -EEXIST, 0, 0},
+        {"reset", "1.000000002", "1.000000001", false, -EEXIST, 0, 0},
+        {"reset", NULL, "1.000000001", false, -EEXIST, 0, 0},
+        {"500 InternalError", "1.000000002", "1.000000001", false, -EEXIST, 0, 0},
+        {"reset", "1.000000001", "1.000000001", false, 0, 0, 0},
+        {"500 InternalError", "1.000000001", "1.000000001", false, 0, 0, 0},
+        {"reset", "1.000000001", "1.000000001", true, 0, 0, 0},
+        {"reset", "1.000000002", "1.000000001", true, -EEXIST, 0, 0},
 };
 
 START_TEST(a_put_that_another_host_has_won_is_none_of_ours)
@@ -343,6 +351,9 @@ static void answer_copying(void *arg, struct fake_req *rq)
 
 #define SOURCE "ETag: " ETAG_A "\r\nx-amz-meta-mode: 33188\r\n"
 #define CRC    "x-amz-checksum-crc32c: AAAAAA==\r\n"
+#define CRC64  "x-amz-checksum-crc64nvme: AAAAAAAAAAA=\r\n"
+#define OTHER  "ETag: " ETAG_B "\r\nx-amz-meta-mode: 33188\r\n"
+#define KMS    "x-amz-server-side-encryption: aws:kms\r\n"
 #define FAILED "412 PreconditionFailed"
 static const struct lost_copy lost_copies[] = {
         /* what stands is ours: by ETag, by checksum */
@@ -364,6 +375,9 @@ static const struct lost_copy lost_copies[] = {
          .size = 5,
          .any_version = true},
         {.first = "500 InternalError", .second = FAILED, .src = SOURCE, .dst = SOURCE, .size = 5},
+        {.first = "reset", .second = FAILED, .src = SOURCE CRC64, .dst = OTHER CRC64, .size = 5},
+        {.first = "reset", .second = FAILED, .src = SOURCE, .dst = OTHER KMS, .size = 5},
+        {.first = "reset", .second = FAILED, .src = SOURCE KMS, .dst = OTHER KMS, .size = 5},
         /* somebody else's */
         {.first = "reset",
          .second = FAILED,
@@ -384,6 +398,12 @@ static const struct lost_copy lost_copies[] = {
          .err = -EEXIST,
          .dst = "ETag: " ETAG_A "\r\nx-amz-meta-mode: 33189\r\n"},
         {.first = "reset", .second = FAILED, .src = SOURCE, .err = -EEXIST},
+        {.first = "reset",
+         .second = FAILED,
+         .src = SOURCE CRC64,
+         .dst = SOURCE "x-amz-checksum-crc64nvme: AAAAAAAAAAE=\r\n",
+         .size = 5,
+         .err = -EEXIST},
         /* refused at once, for the target or for the source */
         {.first = FAILED, .src = SOURCE, .err = -EEXIST},
         {.first = "200 PreconditionFailed", .src = SOURCE, .err = -EEXIST},

@@ -115,8 +115,6 @@ void s3_options_close(struct store_kind *k);
  * options ask for another, and not if it could not be read then. */
 bool s3_hands_class_on(const struct store_kind *k, const struct op *op, const char *class);
 void s3_option_headers(const struct store_kind *k, const struct op *op, struct s3_msg *m);
-/* The ETags of what is written are no MD5 sums. */
-bool s3_opaque_etags(const struct store_kind *k);
 
 /* s3_checksum.c: the checksum that this try bears beside its body, which op->sum keeps; the same
  * with its header, 0 or a negative errno with op->fault; and what becomes of the try by its answer:

@@ -82,8 +82,6 @@ int s3_complete_build(struct store_kind *k, struct op *op)
         if (op->stage == S3_VERIFY)
                 return s3_verify_build(k, op);
         int err = op->text.len ? 0 : compose(op);
-        if (s3_opaque_etags(k))
-                *op->expect.etag = 0;
         if (!err)
                 err = s3_put_headers(k, &m, op);
         if (err)
@@ -113,7 +111,7 @@ static int same_parts(struct op *op, const struct store_object *found)
                 return found->crc32c == op->expect.crc32c;
         if (found->has_crc64 && op->expect.has_crc64)
                 return found->crc64nvme == op->expect.crc64nvme;
-        if (*op->expect.etag)
+        if (*op->expect.etag && !found->opaque)
                 return !strcmp(found->etag, op->expect.etag);
         return etag_parts(found->etag) == op->nparts;
 }

@@ -178,15 +178,17 @@ static int headed(struct store_kind *k, struct op *op)
  * keeps when it is the MD5 of the bytes, and else by its size; and by the metadata. */
 static int same_copy(struct op *op, const struct store_object *found)
 {
-        const struct store_kind *k = op->s->kind;
         const struct store_object *src = &op->expect;
-        bool md5 = !k->session && !s3_opaque_etags(k) && !etag_parts(src->etag);
+        bool opaque = op->s->kind->session || src->opaque || found->opaque || etag_parts(src->etag);
+        bool same = true;
 
-        if (found->size != src->size)
-                return false;
-        if (found->has_crc && src->has_crc && found->crc32c != src->crc32c)
-                return false;
-        if (!(found->has_crc && src->has_crc) && md5 && strcmp(found->etag, src->etag))
+        if (found->has_crc && src->has_crc)
+                same = found->crc32c == src->crc32c;
+        else if (found->has_crc64 && src->has_crc64)
+                same = found->crc64nvme == src->crc64nvme;
+        else if (!opaque)
+                same = !strcmp(found->etag, src->etag);
+        if (!same || found->size != src->size)
                 return false;
         return meta_has_user(&found->meta, op->meta ? op->meta : &src->meta);
 }

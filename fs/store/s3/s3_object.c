@@ -33,6 +33,10 @@ void s3_object(struct store_kind *k, const struct http_req *rq, struct store_obj
                         out->has_crc64 = s3_crc64(value, &out->crc64nvme);
                 else if (!strcmp(name, "x-amz-tagging-count"))
                         out->tagged = strtoull(value, NULL, 10) > 0;
+                else if (!strcmp(name, "x-amz-server-side-encryption"))
+                        out->opaque |= strcmp(value, "AES256") != 0;
+                else if (!strcmp(name, "x-amz-server-side-encryption-customer-algorithm"))
+                        out->opaque = true;
                 else if (!strcmp(name, "x-amz-missing-meta"))
                         out->meta.missing |= strtoull(value, NULL, 10) > 0;
                 else if (!strncmp(name, meta, sizeof meta - 1))
@@ -149,6 +153,8 @@ static int same_body(struct op *op, const struct store_object *found)
                 return found->crc32c == op->body.crc32c;
         if (found->has_crc64 && op->has_sum64)
                 return found->crc64nvme == op->sum64;
+        if (found->opaque)
+                return op->meta && op->meta->len;
         return same_md5(op, found);
 }
 

@@ -156,11 +156,6 @@ void s3_options_close(struct store_kind *k)
         explicit_bzero(&k->sse_c, sizeof k->sse_c);
 }
 
-bool s3_opaque_etags(const struct store_kind *k)
-{
-        return *k->sse_c.key || (k->sse && strcmp(k->sse, "AES256") != 0);
-}
-
 static void customer_key(const struct store_kind *k, struct s3_msg *m, bool of_source)
 {
         static const char *const names[2][3] = {
