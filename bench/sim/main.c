@@ -98,6 +98,7 @@ static const char usage[] =
         "  --no-move               gs: moveTo is not there (404)\n"
         "  --testbench             gs: the ways of the vendor's testbench\n"
         "  --name-pause TIME       gs: a name is changed again only after that, as 1s (429)\n"
+        "  --forbid-encryption HOW gs: no new object is encrypted by google, cmek or csek (412)\n"
         "  --retention TIME        gs: an object can be replaced or deleted only after that (403)\n"
         "  --rewrite-chunk SIZE    gs: a call of rewriteTo copies so many bytes\n"
         "  --resume-short SIZE     gs: a chunk of a resumable session keeps so many bytes\n"
@@ -146,6 +147,7 @@ static const struct option longs[] = {
         {"versioning", no_argument, NULL, OPT_VERSIONING},
         {"no-move", no_argument, NULL, OPT_NO_MOVE},
         {"testbench", no_argument, NULL, OPT_TESTBENCH},
+        {"forbid-encryption", required_argument, NULL, OPT_FORBID_ENCRYPTION},
         {"name-pause", required_argument, NULL, OPT_NAME_PAUSE},
         {"retention", required_argument, NULL, OPT_RETENTION},
         {"rewrite-chunk", required_argument, NULL, OPT_REWRITE_CHUNK},
@@ -267,6 +269,11 @@ static int set_odd_option(struct options *o, int opt, char *value)
         case OPT_TESTBENCH:
                 o->gs.testbench = true;
                 return 0;
+        case OPT_FORBID_ENCRYPTION:
+                if (strcmp(value, "google") && strcmp(value, "cmek") && strcmp(value, "csek"))
+                        return option_bad("forbid-encryption", value, "give google, cmek or csek");
+                o->gs.forbidden = value;
+                return 0;
         case OPT_NAME_PAUSE:
                 return fault_parse_duration(value, &o->name_pause_ns)
                                ? option_bad("name-pause", value, "give a time, as 1s")
@@ -381,6 +388,7 @@ static int check_effects(const struct options *o)
                 {OPT_ZONAL, &protocol_gs},
                 {OPT_NO_MOVE, &protocol_gs},
                 {OPT_TESTBENCH, &protocol_gs},
+                {OPT_FORBID_ENCRYPTION, &protocol_gs},
                 {OPT_NAME_PAUSE, &protocol_gs},
                 {OPT_RETENTION, &protocol_gs},
                 {OPT_REWRITE_CHUNK, &protocol_gs},

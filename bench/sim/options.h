@@ -44,6 +44,7 @@ enum {
         OPT_VERSIONING,
         OPT_NO_MOVE,
         OPT_TESTBENCH,
+        OPT_FORBID_ENCRYPTION,
         OPT_NAME_PAUSE,
         OPT_RETENTION,
         OPT_REWRITE_CHUNK,

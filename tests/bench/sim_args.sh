@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Bad arguments of the simulator: one line with cause and remedy, and nothing served.
 . "${srcdir:?}/tests/lib/tap.sh"
-plan 42
+plan 43
 
 refuses() {
 	name=$1 want=$2
@@ -39,7 +39,7 @@ b="--bucket bkt"
 		refuses "--$option with the protocol of Google" "^storesim: --${option%%=*} does nothing here: .*--protocol s3" \
 			$b --null "--$option" --protocol gs
 	done
-	for option in hns no-move testbench name-pause=1s retention=1h rewrite-chunk=1M resume-short=1M; do
+	for option in hns no-move testbench forbid-encryption=csek name-pause=1s retention=1h rewrite-chunk=1M resume-short=1M; do
 		refuses "--$option with the protocol of S3" "^storesim: --${option%%=*} does nothing here: .*--protocol gs" \
 			$b --null "--$option"
 	done

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/mount.sh"
 . "$srcdir/tests/lib/sim.sh"
 need_fuse
-plan 12
+plan 36
 CKPTFS_TEST_BUCKET=bkt
 key=projects/p/locations/eu/keyRings/r/cryptoKeys/k
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -67,3 +67,27 @@ CKPTFS_TEST_BUCKET=bkt
 writes multipart gs "kms_key=$key"
 writes compose gs "kms_key=$key" upload=compose
 writes resumable gs "kms_key=$key" upload=resumable
+
+# A bucket that wants objects encrypted otherwise says so with the status of a condition that does not hold.
+CKPTFS_TEST_SCHEME=gs
+for way in multipart compose resumable; do
+	sim_start --data "$tmp/objects.forbids" --protocol gs
+	head -c 6000000 "$tmp/data" | req PUT /bkt/there -T - >/dev/null
+	sim_stop
+	sim_start --data "$tmp/objects.forbids" --protocol gs --forbid-encryption google
+	CKPTFS_TEST_ENDPOINT=$url
+	mount_ckptfs part_size=5M upload=$way
+	expect_eq "ok ok EACCES" "$(fdo open wcx "$mnt/new" write 5 close | xargs)" "$way: a new file that the bucket wants encrypted otherwise is EACCES"
+	expect_eq EACCES "$(fdo open wct "$mnt/many" write 12000000 close | grep -o 'EACCES$')" "$way: so is a large one"
+	expect_eq "ok ok EACCES EACCES" "$(fdo open wa "$mnt/there" write 5 close mkdir "$mnt/dir" | xargs)" "$way: so are an append and a directory"
+	expect_eq 1 "$(cp "$mnt/there" "$mnt/copy" 2>&1 | grep -c 'Permission denied')" "$way: so is a copy"
+	expect_log 'store: .*encryption enforcement configuration.*set kms_key or csek_file, or neither'
+	expect_log '(new|many|there|copy): not published, .*: Permission denied'
+	expect_eq there "$(ls "$mnt")" "$way: what was there stands"
+	umount_ckptfs "$way: nothing else is warned of where objects are to be encrypted otherwise"
+	mount_ckptfs part_size=5M upload=$way "kms_key=$key"
+	expect_eq "ok ok ok" "$(fdo open wct "$mnt/new" write 5 close | xargs)" "$way: a file that is encrypted as the bucket wants is saved"
+	umount_ckptfs "$way: nothing is warned of where objects are encrypted as the bucket wants"
+	sim_stop
+	rm -r "$tmp/objects.forbids"
+done

@@ -73,7 +73,7 @@ int gs_default_type(struct object *o, const char *type);
 bool gs_bad_note(struct request *x, const struct object *o);
 /* gs_key.c. Takes the customer's key that the request gives to the object. True when the reply is
  * set to an error. */
-bool gs_bad_encryption(struct request *x, struct object *o);
+bool gs_bad_encryption(const struct service *s, struct request *x, struct object *o);
 /* Whether the vendor would unpack the object for the request: "If the request for the object does
  * not include an Accept-Encoding: gzip header, Cloud Storage decompresses the object" that is kept
  * with gzip encoding, unless its Cache-Control has no-transform ("Transcoding of gzip-compressed

@@ -27,10 +27,10 @@ static struct object *make_copy(struct service *s, struct request *x, const stru
                         return NULL;
                 err = gs_default_type(o, NULL);
         }
-        if (!err && (gs_bad_note(x, o) || gs_bad_encryption(x, o)))
-                return NULL;
         if (!err)
                 err = gs_take_kms_key(x, "destinationKmsKeyName", o);
+        if (!err && (gs_bad_note(x, o) || gs_bad_encryption(s, x, o)))
+                return NULL;
         if (!err)
                 err = object_store_put(s->objects, x->other_bucket, o, cond);
         if (err)

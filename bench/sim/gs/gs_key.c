@@ -45,7 +45,23 @@ static bool bad_key(struct request *x, bool of_source, const char **sum)
         return x->status != 0;
 }
 
-bool gs_bad_encryption(struct request *x, struct object *o)
+/* "Cloud Storage enforces the encryption configuration for all actions that create a new object,
+ * such as uploading an object, copying an object, composing objects" ("Enforce or restrict the
+ * encryption types for a bucket"). The reply is the vendor's, whose reason is that of a condition
+ * that does not hold. */
+static void check_kind(const struct service *s, struct request *x, const struct object *o)
+{
+        const char *kind = object_meta(o, KEY_SHA256)   ? "csek"
+                           : object_meta(o, GS_KMS_KEY) ? "cmek"
+                                                        : "google";
+
+        if (s->gs->forbidden && !strcmp(s->gs->forbidden, kind))
+                gs_refuse(x, 412, "conditionNotMet",
+                          "Requested encryption type for object is not compliant with the bucket's "
+                          "encryption enforcement configuration.");
+}
+
+bool gs_bad_encryption(const struct service *s, struct request *x, struct object *o)
 {
         const char *sum;
 
@@ -56,6 +72,8 @@ bool gs_bad_encryption(struct request *x, struct object *o)
                 gs_refuse(x, 400, "invalid", "There are two keys.");
         else if (sum && object_meta_add(o, KEY_SHA256, sum))
                 gs_fail(x, -ENOMEM);
+        else
+                check_kind(s, x, o);
         return x->status != 0;
 }
 

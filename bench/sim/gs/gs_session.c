@@ -50,7 +50,7 @@ void gs_session_create(struct service *s, struct request *x)
         int err = o ? gs_default_type(o, type) : -ENOMEM;
         if (!err)
                 err = gs_take_kms_key(x, "kmsKeyName", o);
-        if (!err && gs_bad_encryption(x, o))
+        if (!err && gs_bad_encryption(s, x, o))
                 return;
         if (!err)
                 err = record_conditions(x, o, resource);

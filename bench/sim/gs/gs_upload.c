@@ -90,7 +90,7 @@ void gs_put(struct service *s, struct request *x, struct object *o,
 {
         int err = gs_take_kms_key(x, "kmsKeyName", o);
 
-        if (gs_bad_note(x, o) || gs_bad_encryption(x, o))
+        if (gs_bad_note(x, o) || gs_bad_encryption(s, x, o))
                 return;
         if (!err)
                 err = object_store_put(s->objects, x->bucket, o, cond);

@@ -152,6 +152,7 @@ struct gs_options {
         bool no_move;           /* as a server that does not know of it */
         bool zonal;             /* buckets are in a zone */
         bool testbench;         /* as the vendor's testbench */
+        const char *forbidden;  /* how no new object may be encrypted: "google", "cmek", "csek" */
         uint64_t rewrite_chunk; /* bytes a call of rewriteTo copies; 0: all */
         uint64_t resume_short;  /* bytes of a chunk that are kept; 0: all */
 };

@@ -120,7 +120,7 @@ bool s3_bad_encryption(const struct service *s, struct request *x, struct object
         const char *mode = s3_in(x, SSE);
 
         if (x->google)
-                return gs_bad_encryption(x, o);
+                return gs_bad_encryption(s, x, o);
         if (is_unfit_for_directory(x) || differs_from_session(x))
                 return true;
         if (mode && strcmp(mode, "AES256") && strcmp(mode, "aws:kms") &&

@@ -171,6 +171,13 @@ static bool is_unpaid(const struct op *op)
         return op->rq.status == 400 && strcasestr(op->fault.message, "requester pays");
 }
 
+/* "Requested encryption type for object is not compliant with the bucket's encryption enforcement
+ * configuration": a 412 with the reason of a condition that does not hold. */
+static bool is_encrypted_otherwise(const struct op *op)
+{
+        return op->rq.status == 412 && strstr(op->fault.message, "encryption enforcement");
+}
+
 bool gcs_is_retained(const struct op *op)
 {
         return !strcasecmp(op->fault.code, "retentionPolicyNotMet");
@@ -181,6 +188,8 @@ static const char *remedy_of(const struct op *op)
 {
         if (is_unpaid(op))
                 return "set billing_project to a project that pays";
+        if (is_encrypted_otherwise(op))
+                return "set kms_key or csek_file, or neither, as the bucket's encryption wants";
         if (gcs_is_retained(op))
                 return "wait until its retention ends, or use a bucket without a retention policy";
         return strcasecmp(op->fault.code, "objectUnderActiveHold")
@@ -198,6 +207,8 @@ int gcs_fault(struct store_kind *k, struct op *op)
                 return too_often(op);
         if (is_damaged(op))
                 return OP_DAMAGED;
+        if (is_encrypted_otherwise(op))
+                return -EACCES;
         return gcs_meaning(op->rq.status, op->fault.code, op->if_absent);
 }
 
