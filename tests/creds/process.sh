@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Profiles: keys, and a program that prints them.
 . "$srcdir/tests/lib/creds.sh"
-plan 21
+plan 22
 config() {
 	printf '[default]\n' >"$home/.aws/config"
 	printf 'credential_process = %s\n' "$1" >>"$home/.aws/config"
@@ -35,6 +35,8 @@ program "echo topsecret >&2; echo '$keys}'; exit 3"
 refused "a failure is told, without what the program said" 'failed with status 3'
 program "head -c 100000 /dev/zero | tr '\\0' x"
 refused "endless output is told" 'more than 64 KiB'
+printf '[default]\nlogin_session = arn:aws:iam::123456789012:user/me\n' >"$home/.aws/config"
+refused "keys of aws login are told, and no others taken in their place" 'has the login_session of aws login.* credential_process = aws configure export-credentials .*--profile default'
 config "$tmp/nowhere"
 refused "a program that is missing is told" 'nowhere cannot be run: No such file'
 config "'$tmp/pro gram"

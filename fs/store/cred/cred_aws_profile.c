@@ -177,6 +177,13 @@ static int from_profile(struct cred_ask *a, const struct link *at, struct cred *
                 return cred_no(a, -EOPNOTSUPP,
                                "profile '%s' has mfa_serial, and a mount cannot ask for a code",
                                at->name);
+        if (profile_get(&p, "login_session"))
+                return cred_no(a, -EOPNOTSUPP,
+                               "profile '%s' has the login_session of aws login, whose keys last "
+                               "minutes and are not renewed here: give a profile with "
+                               "credential_process = aws configure export-credentials --format "
+                               "process --profile %s",
+                               at->name, at->name);
         return cred_no(a, -ENOENT, "'%s' has no credentials in %s or %s", at->name,
                        p.credentials_file, p.config_file);
 }
