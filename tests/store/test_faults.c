@@ -64,6 +64,7 @@ static const struct {
          5},
         {{"400 RequestTimeout", "ok"}, 0, 2},
         {{"400 ThrottlingException", "400 Throttling", "400 RequestLimitExceeded", "ok"}, 0, 4},
+        {{"400 KMS.ThrottlingException", "ok"}, 0, 2},
         {{"reset", "reset", "ok"}, 0, 3},
         {{"hang", "ok"}, 0, 2},
         {{"400 BadDigest", "400 XAmzContentChecksumMismatch", "400 InvalidDigest", "ok"}, 0, 4},

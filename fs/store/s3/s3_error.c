@@ -209,8 +209,10 @@ int s3_code(const char *code, int other)
         for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
                 if (!strcmp(codes[i].code, code))
                         return codes[i].answer;
-        /* Also of other services, as KMS behind an encrypted bucket. */
-        return retry_throttled(code) ? OP_SLOW : other;
+        /* Also of other services, as KMS behind an encrypted bucket, whose codes come with its name
+         * before them, as "KMS.DisabledException". */
+        const char *theirs = strncmp(code, "KMS.", 4) ? code : code + 4;
+        return retry_throttled(theirs) ? OP_SLOW : other;
 }
 
 int s3_fault(struct store_kind *k, struct op *op)
