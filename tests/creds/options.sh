@@ -50,7 +50,7 @@ expect_eq 1000 "$(wc -c <"$mnt/moved")" "a file with a key of one's own is read 
 umount_ckptfs
 cat "$mount_log.old" >>"$log"
 # What is copied in parts: bodies are forgotten, so that it takes no room.
-sim_options=--allow-sse-c sim_store=--null
+sim_options='--allow-sse-c --object-lock' sim_store=--null
 identity '{"keys": {}}'
 CKPTFS_TEST_ENDPOINT=$url
 mount_ckptfs log_level=debug "sse_c_key_file=$tmp/key" hard_links=copy

@@ -4,10 +4,10 @@
 CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 38
+plan 40
 start_store --retention 1h
 head -c 12000000 /dev/urandom >"$tmp/data"
-mount_ckptfs attr_ttl=0 part_size=5M
+mount_ckptfs attr_ttl=0 part_size=5M hard_links=copy
 
 expect_eq "ok ok ok" "$(fdo open wct "$mnt/small" write 10 close)" "a file is written where objects are retained"
 expect_eq "ok ok EACCES" "$(fdo open wct "$mnt/small" write 20 close)" "a file that is retained is not replaced"
@@ -25,6 +25,9 @@ expect_eq "dir/f 10" "$(cd "$mnt" && echo dir/*) $(objects size dir/f)" "a direc
 expect_eq "ok ok ok ok" "$(fdo src "$tmp/data" open wct "$mnt/large" write 12000000 close)" \
 	"a file of several parts is written where objects are retained"
 same "a file of several parts that was copied to its name is at the store byte for byte" "$tmp/data" large
+expect_eq "ok ok EEXIST" "$(fdo link "$mnt/small" "$mnt/linked" link "$mnt/large" "$mnt/linked2" link "$mnt/small" "$mnt/large" | xargs)" \
+	"files that are retained are linked by copies"
+same "what was linked of a file that is retained has its bytes" "$tmp/data" linked2
 expect_eq "ok ok ok EACCES" "$(fdo src "$tmp/data" open wct "$mnt/large" write 11000000 close)" "a file of several parts that is retained is not replaced"
 same "the file of several parts that is retained stands" "$tmp/data" large
 "$builddir/ckptctl" uploads list -o "endpoint=$CKPTFS_TEST_ENDPOINT" "gs://$CKPTFS_TEST_BUCKET" >"$tmp/uploads"
