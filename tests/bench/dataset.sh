@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 64
+plan 66
 cd "$tmp" || exit 1
 format=$(image_format)
 mkdir disk mnt
@@ -95,6 +95,10 @@ cp disk/$images/image_34.$format $one
 refused "image_33.$format holds sample 34" dataset=bad path=disk
 echo "no image" >$one
 refused "image_33.$format has no line of datagen" dataset=bad path=disk
+for older in seed=2 num_samples=80; do # what the dataset was before, under the same name
+	gen path=disk dataset=before_$older $older && cp disk/before_$older/image_33.$format $one
+	refused "image_33.$format .*samples of two datasets" dataset=bad path=disk
+done
 rm $one
 refused "datagen made 90 samples, and 89 were read" dataset=bad path=disk
 mkdir disk/plain

@@ -23,23 +23,24 @@ static void make(const struct image_format *f, uint64_t number, struct buf *out)
 static void every_byte_counts(const struct image_format *f)
 {
         struct buf b = BUF_INIT;
-        uint64_t number, total;
+        struct sample_id id;
         char why[256];
 
         make(f, 42, &b);
-        ck_assert_int_eq(sample_check(b.p, b.len, &number, &total), SAMPLE_GOOD);
-        ck_assert_uint_eq(number, 42);
-        ck_assert_uint_eq(total, 100);
+        ck_assert_int_eq(sample_check(b.p, b.len, &id), SAMPLE_GOOD);
+        ck_assert_uint_eq(id.number, 42);
+        ck_assert_uint_eq(id.total, 100);
+        ck_assert_uint_eq(id.seed, 3);
         ck_assert_int_eq(image_decode(b.p, b.len, NULL, why, sizeof why), 0);
         for (size_t i = 0; i < b.len; i++) {
                 b.p[i] ^= 0x10;
-                ck_assert_int_ne(sample_check(b.p, b.len, &number, &total), SAMPLE_GOOD);
+                ck_assert_int_ne(sample_check(b.p, b.len, &id), SAMPLE_GOOD);
                 (void)image_decode(b.p, b.len, NULL, why,
                                    sizeof why); /* whatever it says, it returns */
                 b.p[i] ^= 0x10;
         }
         for (size_t n = 0; n < b.len; n++) {
-                ck_assert_int_ne(sample_check(b.p, n, &number, &total), SAMPLE_GOOD);
+                ck_assert_int_ne(sample_check(b.p, n, &id), SAMPLE_GOOD);
                 (void)image_decode(b.p, n, NULL, why, sizeof why);
         }
         buf_release(&b);
@@ -76,11 +77,11 @@ END_TEST
 
 START_TEST(other_bytes_have_no_line)
 {
-        uint64_t number, total;
+        struct sample_id id;
         static const char cut[] = "P6\n# ckptbench sample 000000000001 of 0000";
 
-        ck_assert_int_eq(sample_check("", 0, &number, &total), SAMPLE_PLAIN);
-        ck_assert_int_eq(sample_check(cut, sizeof cut - 1, &number, &total), SAMPLE_PLAIN);
+        ck_assert_int_eq(sample_check("", 0, &id), SAMPLE_PLAIN);
+        ck_assert_int_eq(sample_check(cut, sizeof cut - 1, &id), SAMPLE_PLAIN);
 }
 END_TEST
 

@@ -90,13 +90,28 @@ static int make_order(const struct loader *l, size_t n, uint32_t **out)
         return 0;
 }
 
+/* A sample with a line: one of another dataset than the first one is what a store should not have
+ * any more. */
+static void see_good(struct loader_seen *s, const struct sample_id *id, const char *name)
+{
+        if (!*s->name) {
+                s->id = *id;
+                snprintf(s->name, sizeof s->name, "%.255s", name);
+        } else if ((id->seed != s->id.seed || id->total != s->id.total) && !*s->stray) {
+                snprintf(s->stray, sizeof s->stray, "%.255s", name);
+        }
+}
+
 void loader_seen_add(struct loader_seen *to, const struct loader_seen *more)
 {
+        if (*more->name)
+                see_good(to, &more->id, more->name);
+        if (!*to->stray)
+                memcpy(to->stray, more->stray, sizeof to->stray);
         to->samples += more->samples;
         to->bytes += more->bytes;
         to->good += more->good;
         to->sum += more->sum;
-        to->total = more->total ? more->total : to->total;
         to->list_s = more->list_s > to->list_s ? more->list_s : to->list_s;
         if (!*to->plain)
                 memcpy(to->plain, more->plain, sizeof to->plain);
@@ -115,14 +130,22 @@ int loader_seen_check(const struct loader_seen *all, char *why, size_t nwhy)
                          all->plain);
                 return -EBADMSG;
         }
+        if (*all->stray) {
+                snprintf(why, nwhy,
+                         "%s and %s are samples of two datasets, made with another seed or "
+                         "number of samples: make it anew",
+                         all->name, all->stray);
+                return -EBADMSG;
+        }
+        const uint64_t total = all->id.total;
         /* a sample says how many there are: as many as were read, or nothing is summed up */
-        for (uint64_t i = 0; i < all->total && all->samples == all->total; i++)
+        for (uint64_t i = 0; i < total && all->samples == total; i++)
                 sum += mix(i);
-        if (all->samples == all->total && all->sum == sum)
+        if (all->samples == total && all->sum == sum)
                 return 0;
         snprintf(why, nwhy, "datagen made %llu samples, and %llu were read%s: make it anew",
-                 (unsigned long long)all->total, (unsigned long long)all->samples,
-                 all->samples == all->total ? ", some of them twice" : "");
+                 (unsigned long long)total, (unsigned long long)all->samples,
+                 all->samples == total ? ", some of them twice" : "");
         return -EBADMSG;
 }
 
@@ -170,9 +193,9 @@ static bool right_number(const char *name, uint64_t number)
 /* `full` names the sample in messages, `name` is its own. */
 static int verify(struct worker *w, const char *full, const char *name, const void *p, size_t n)
 {
-        uint64_t number, total;
+        struct sample_id id;
 
-        switch (sample_check(p, n, &number, &total)) {
+        switch (sample_check(p, n, &id)) {
         case SAMPLE_PLAIN:
                 if (!*w->seen.plain)
                         snprintf(w->seen.plain, sizeof w->seen.plain, "%.255s", full);
@@ -186,14 +209,14 @@ static int verify(struct worker *w, const char *full, const char *name, const vo
         case SAMPLE_GOOD:
                 break;
         }
-        if (!right_number(name, number)) {
+        if (!right_number(name, id.number)) {
                 snprintf(w->why, sizeof w->why, "%s holds sample %llu", full,
-                         (unsigned long long)number);
+                         (unsigned long long)id.number);
                 return -EBADMSG;
         }
         w->seen.good++;
-        w->seen.sum += mix(number);
-        w->seen.total = total;
+        w->seen.sum += mix(id.number);
+        see_good(&w->seen, &id, full);
         return 0;
 }
 

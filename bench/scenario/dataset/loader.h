@@ -7,9 +7,10 @@
 #ifndef CKPTFS_BENCH_LOADER_H
 #define CKPTFS_BENCH_LOADER_H
 
+#include "bench/scenario/dataset/sample.h"
 #include "bench/scenario/dataset/sample_source.h"
 
-enum { LOADER_WHY_MAX = 1024 };
+enum { LOADER_WHY_MAX = 1024, LOADER_NAME_MAX = 256 };
 
 /* How a rank reads. */
 struct loader_how {
@@ -32,11 +33,13 @@ struct loader_how {
 /* What was seen of the samples, to find out whether each came once. */
 struct loader_seen {
         uint64_t samples, bytes;
-        uint64_t good;   /* verified by datagen's line */
-        uint64_t sum;    /* of a hash of their numbers */
-        uint64_t total;  /* what the lines say of the size of the dataset */
-        char plain[256]; /* a sample without a line; "" none */
-        double list_s;   /* the longest listing of a worker; 0: none listed */
+        uint64_t good;       /* verified by datagen's line */
+        uint64_t sum;        /* of a hash of their numbers */
+        struct sample_id id; /* of one of the good ones, which this is: */
+        char name[LOADER_NAME_MAX];
+        char stray[LOADER_NAME_MAX]; /* one of another dataset than that; "" none */
+        char plain[LOADER_NAME_MAX]; /* a sample without a line; "" none */
+        double list_s;               /* the longest listing of a worker; 0: none listed */
 };
 void loader_seen_add(struct loader_seen *to, const struct loader_seen *more);
 /* 0, or -EBADMSG with one line in `why`: what datagen made was not read whole, each sample once.

@@ -23,21 +23,21 @@ void sample_line(char out[SAMPLE_LINE_MAX], uint64_t seed, uint64_t number, uint
 }
 
 /* Where the eight digits are, and what stands before them; NULL: there is no line. */
-static char *find_digits(const void *p, size_t n, uint64_t *number, uint64_t *total)
+static char *find_digits(const void *p, size_t n, struct sample_id *id)
 {
         size_t look = n < LOOK ? n : LOOK;
         char *at = memmem(p, look, HEAD, strlen(HEAD));
         char line[SAMPLE_LINE_MAX], again[SAMPLE_LINE_MAX];
-        uint64_t seed;
 
         if (!at)
                 return NULL;
         size_t left = n - (size_t)(at - (const char *)p);
         snprintf(line, sizeof line, "%.*s", (int)(left < sizeof line ? left : sizeof line - 1), at);
-        if (sscanf(line, HEAD "%12" SCNu64 " of %12" SCNu64 " seed %16" SCNu64, number, total,
-                   &seed) != 3)
+        if (sscanf(line, HEAD "%12" SCNu64 " of %12" SCNu64 " seed %16" SCNu64, &id->number,
+                   &id->total, &id->seed) != 3)
                 return NULL;
-        size_t before = (size_t)snprintf(again, sizeof again, LINE, *number, *total, seed);
+        size_t before =
+                (size_t)snprintf(again, sizeof again, LINE, id->number, id->total, id->seed);
         return before + DIGITS <= left && !memcmp(line, again, before) ? at + before : NULL;
 }
 
@@ -51,8 +51,8 @@ static uint32_t sum(const char *p, size_t n, const char *digits)
 
 int sample_seal(void *p, size_t n)
 {
-        uint64_t number, total;
-        char text[DIGITS + 1], *digits = find_digits(p, n, &number, &total);
+        struct sample_id id;
+        char text[DIGITS + 1], *digits = find_digits(p, n, &id);
 
         if (!digits)
                 return -EINVAL;
@@ -61,10 +61,10 @@ int sample_seal(void *p, size_t n)
         return 0;
 }
 
-enum sample_state sample_check(const void *p, size_t n, uint64_t *number, uint64_t *total)
+enum sample_state sample_check(const void *p, size_t n, struct sample_id *id)
 {
         char text[DIGITS + 1];
-        const char *digits = find_digits(p, n, number, total);
+        const char *digits = find_digits(p, n, id);
 
         if (!digits)
                 return SAMPLE_PLAIN;

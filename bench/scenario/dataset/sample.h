@@ -22,7 +22,11 @@ enum sample_state {
         SAMPLE_GOOD,
         SAMPLE_WRONG /* a byte differs */
 };
-/* Looks at each byte. Sets *number and *total of one with a line. */
-enum sample_state sample_check(const void *p, size_t n, uint64_t *number, uint64_t *total);
+/* What a line tells: which sample of which dataset it is. */
+struct sample_id {
+        uint64_t seed, number, total;
+};
+/* Looks at each byte. Sets *id of one with a line. */
+enum sample_state sample_check(const void *p, size_t n, struct sample_id *id);
 
 #endif
