@@ -136,11 +136,13 @@ int timed_load_file(struct io *io, const char *name, const struct io_data *d, st
         return end_file(ops, f, err, begin, mark, out);
 }
 
-/* What a phase was in this rank; what it was in all stands in the results. */
-static void log_phase(const char *what, int err, const struct sample *s)
+/* What a phase was in this rank, which failed with `own`, or with another rank's `err`; what it was
+ * in all stands in the results. */
+static void log_phase(const char *what, int own, int err, const struct sample *s)
 {
         if (err)
-                job_log(JOB_LOG_ERROR, "%s failed: %s", what, strerror(-err));
+                job_log(JOB_LOG_ERROR, own ? "%s failed: %s" : "%s: another rank failed: %s", what,
+                        strerror(-err));
         else
                 job_log(JOB_LOG_INFO, "%s: %.4f s, %llu bytes", what, s->total,
                         (unsigned long long)s->bytes);
@@ -158,11 +160,11 @@ int timed_work(const struct timed *t, const char *what, timed_work_fn *work, voi
                 return err;
         struct copies copied = copies_now();
         double cpu = cpu_self_s();
-        err = work(arg, out);
+        int own = work(arg, out);
         out->cpu_self = cpu_self_s() - cpu;
         out->copied = copies_since(copied);
-        err = end_phase(t, before, from, err, out);
-        log_phase(what, err, out);
+        err = end_phase(t, before, from, own, out);
+        log_phase(what, own, err, out);
         return err;
 }
 

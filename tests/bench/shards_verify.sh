@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 12
+plan 14
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -43,3 +43,18 @@ check "a file that ends early is an error" grep -q "$suffix.*No data" short.out
 rm "$file"
 load seed=7 >gone.out 2>&1
 expect_eq "1 yes" "$? $([ -d "disk/$suffix" ] && echo yes)" "a load that fails removes nothing"
+
+if bench_mpi true; then
+	bench_mpi bench shards size=16M storage=disk path=disk phase=save out=two >two.out 2>&1 || diag "$(cat two.out)"
+	suffix=$(jq -r .job_results[0].setup.suffix two/shards/*/run_results.json)
+	rm "disk/$suffix/shard-000-00001-of-00002"
+	bench_mpi bench shards size=16M storage=disk,null path=disk phase=load suffix="$suffix" drop=none out=half >half.out 2>&1
+	expect_eq "1 1 0" "$(($? != 0)) $(grep -c 'rank 1: load: .*/shard-000-00001-of-00002: No such file' half.out) $(grep -c 'rank 0: load' half.out)" \
+		"the rank whose file is gone says so"
+	expect_eq "1 0" "$(cat half/shards/*/0/benchmark.log | grep -c 'load of shard-000-00000-of-00002: another rank failed: No such file') $(
+		cat half/shards/*/0/benchmark.log | grep -c 'load of shard-000-00000-of-00002 failed')" "the log does not say it of the file of rank 0"
+	diag "$(cat half.out half/shards/*/0/benchmark.log)"
+else
+	skip "the rank whose file is gone says so" "$bench_no_mpi"
+	skip "the log does not say it of the file of rank 0" "$bench_no_mpi"
+fi
