@@ -101,7 +101,9 @@ static void fail(void *arg, const char *what, int err)
                           text);
         else
                 run_error(s->run, "%s: %s%s", what, text,
-                          err == -ENOENT ? ": give suffix= a save of the same keys and ranks" : "");
+                          err == -ENOENT && s->k->phase == PHASE_LOAD
+                                  ? ": give suffix= a save of the same keys and ranks"
+                                  : "");
 }
 
 static int name_dir(struct shards *s)

@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 15
+plan 16
 cd "$tmp" || exit 1
 mkdir mnt
 echo '[]' >faults
@@ -71,6 +71,10 @@ fails "a wrong byte of a file of mlperf is named" "load of model-rank_00000.pt: 
 	load mlperf model.hidden=64 model.layers=3 model.ffn=256 model.vocab=512 epochs=1 mlperf.interval=1ms $direct
 wrong "*step*" 300000
 fails "a wrong byte of an asynchronous save is named" "load of step-[^ ]*: tensor [^ ]* is not what the step has saved" load async size=4M steps=1 step_time=1ms $direct
+echo '[{"op": "GetObject", "key": "*shard-*", "do": "status", "status": 404, "code": "NoSuchKey"}]' >faults
+kill -HUP "$store_pid"
+fails "an object that is gone as soon as it is saved is no suffix that was wrong" "shard-000-00000-of-00001: No such file or directory$" \
+	load shards size=4M warmup=0 $direct
 right
 check "without the fault the same directory is loaded" load dcp_ddp_load $model $direct suffix="$suffix"
 
