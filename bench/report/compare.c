@@ -273,17 +273,15 @@ static struct json *default_job(void)
 static bool make_rows(struct table *t, const struct side side[2])
 {
         const struct json *jobs = json_get(side[0].v[0], "job_results");
-        char label[160];
+        CLEANUP(job_labels_release) struct job_labels labels = job_labels_of(jobs);
 
-        t->width = shards_label_width(jobs, 16);
+        t->width = labels.width > 16 ? labels.width : 16;
         t->v = calloc(ROWS_MAX, sizeof *t->v);
         t->defaults = default_job();
         t->in_turns = made_in_turns(side);
-        for (size_t i = 0; t->v && i < json_count(jobs); i++) {
-                shards_label(jobs, i, label, sizeof label);
-                if (!add_rows(t, side, json_at(jobs, i), label))
+        for (size_t i = 0; t->v && i < labels.n; i++)
+                if (!add_rows(t, side, json_at(jobs, i), job_label(&labels, i)))
                         return false;
-        }
         return t->v;
 }
 

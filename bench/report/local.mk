@@ -6,6 +6,8 @@ bench_libbench_la_SOURCES += \
 	%D%/doc.h \
 	%D%/job.c \
 	%D%/job.h \
+	%D%/job_labels.c \
+	%D%/job_labels.h \
 	%D%/plot.c \
 	%D%/plot.h \
 	%D%/report.c \

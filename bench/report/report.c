@@ -20,7 +20,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_JOBS = 64, USE_CHARTS = 6 };
+enum { USE_CHARTS = 6 };
 
 /* --- what every run has --- */
 
@@ -54,7 +54,7 @@ static void say_machine(struct doc *d, const struct json *run)
 }
 
 /* CPU-seconds of each job, all of it: what is made and checked outside of the clocks counts too. */
-static void cpu_table(struct doc *d, const struct json *jobs)
+static void cpu_table(struct doc *d, const struct json *jobs, const struct job_labels *labels)
 {
         static const struct doc_column columns[] = {{NULL, "storage"},
                                                     {"CPU-seconds of", "ranks"},
@@ -68,10 +68,8 @@ static void cpu_table(struct doc *d, const struct json *jobs)
                 return;
         doc_heading(d, "Processor time of whole jobs");
         doc_table(d, columns, sizeof columns / sizeof columns[0]);
-        for (size_t i = 0; i < json_count(jobs) && i < MAX_JOBS; i++) {
-                char label[160];
-                shards_label(jobs, i, label, sizeof label);
-                doc_text(d, label);
+        for (size_t i = 0; i < labels->n; i++) {
+                doc_text(d, job_label(labels, i));
                 for (size_t f = 0; f < sizeof fields / sizeof fields[0]; f++)
                         doc_figure(
                                 d,
@@ -125,19 +123,16 @@ static void use_chart(struct doc *d, const struct json *use, const char *label)
 static void say_all(struct doc *d, const struct json *run)
 {
         const struct json *jobs = json_get(run, "job_results");
+        CLEANUP(job_labels_release) struct job_labels labels = job_labels_of(jobs);
 
-        cpu_table(d, jobs);
-        for (size_t i = 0; i < json_count(jobs) && i < USE_CHARTS; i++) {
-                char label[160];
-                shards_label(jobs, i, label, sizeof label);
-                use_chart(d, json_get(json_at(jobs, i), "utilization_over_time"), label);
-        }
-        for (size_t i = 0; i < json_count(jobs) && i < MAX_JOBS; i++) {
-                char label[160];
+        cpu_table(d, jobs, &labels);
+        for (size_t i = 0; i < labels.n && i < USE_CHARTS; i++)
+                use_chart(d, json_get(json_at(jobs, i), "utilization_over_time"),
+                          job_label(&labels, i));
+        for (size_t i = 0; i < labels.n; i++) {
                 const char *error = json_string(json_get(json_at(jobs, i), "error"), NULL);
-                shards_label(jobs, i, label, sizeof label);
                 if (error)
-                        doc_say(d, "Failed: %s: %s.", label, error);
+                        doc_say(d, "Failed: %s: %s.", job_label(&labels, i), error);
         }
         doc_heading(d, "Where");
         say_machine(d, run);

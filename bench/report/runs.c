@@ -66,8 +66,10 @@ static void name_run(struct run_found *f)
 
 static int add_speeds(struct run_found *f, const struct json *jobs)
 {
+        CLEANUP(job_labels_release) struct job_labels labels = job_labels_of(jobs);
+
         f->speed = calloc(SPEEDS_MAX, sizeof *f->speed);
-        for (size_t i = 0; f->speed && i < json_count(jobs) && f->nspeeds < SPEEDS_MAX; i++) {
+        for (size_t i = 0; f->speed && i < labels.n && f->nspeeds < SPEEDS_MAX; i++) {
                 const struct json *job = json_at(jobs, i);
                 struct run_speed *s = &f->speed[f->nspeeds];
                 s->save = shards_metric(job, "save", "gb_per_s");
@@ -75,7 +77,7 @@ static int add_speeds(struct run_found *f, const struct json *jobs)
                 if (!shards_moves_data(job) || json_get(job, "error") ||
                     (s->save <= 0 && s->load <= 0))
                         continue;
-                shards_label(jobs, i, s->label, sizeof s->label);
+                snprintf(s->label, sizeof s->label, "%s", job_label(&labels, i));
                 f->nspeeds++;
         }
         return f->speed ? 0 : -ENOMEM;

@@ -12,17 +12,29 @@
 
 #include "base/banned.h"
 
-enum { LABEL_MAX = 160, MAX_JOBS = 64, MAX_RANKS = 1024 };
+enum { LABEL_MAX = 160, MAX_RANKS = 1024 };
 
 static const char *const phases[] = {"save", "load"};
 
-/* The jobs of a run, at most MAX_JOBS, with their names. */
+/* The jobs of a run with their names. */
 struct jobs {
         size_t n;
-        const struct json *job[MAX_JOBS];
-        const struct json *direct;
-        char label[MAX_JOBS][LABEL_MAX];
+        const struct json **job;
+        const struct json *list;
+        struct job_labels labels;
+        bool beside_s3;
 };
+
+static void jobs_release(struct jobs *jobs)
+{
+        job_labels_release(&jobs->labels);
+        free(jobs->job);
+}
+
+static const char *label_of(const struct jobs *jobs, size_t i)
+{
+        return job_label(&jobs->labels, i);
+}
 
 static void row(struct doc *d, const struct jobs *jobs, size_t i)
 {
@@ -30,15 +42,16 @@ static void row(struct doc *d, const struct jobs *jobs, size_t i)
         const struct json *job = jobs->job[i];
         bool moved = shards_moves_data(job);
 
-        doc_text(d, jobs->label[i]);
+        doc_text(d, label_of(jobs, i));
         for (int p = 0; p < 2; p++)
                 for (int f = 0; f < 2; f++)
                         doc_figure(d, moved || !f ? shards_metric(job, phases[p], fields[f]) : 0,
                                    f ? 2 : 3);
         for (int p = 0; p < 2; p++)
                 doc_figure(d, moved ? shards_metric(job, phases[p], "cpu_s_per_gb") : 0, 2);
-        for (int p = 0; jobs->direct && p < 2; p++) {
-                double direct = shards_metric(jobs->direct, phases[p], "gb_per_s");
+        const struct json *s3 = shards_direct(jobs->list, &jobs->labels, i);
+        for (int p = 0; jobs->beside_s3 && p < 2; p++) {
+                double direct = shards_metric(s3, phases[p], "gb_per_s");
                 double own = moved ? shards_metric(job, phases[p], "gb_per_s") : 0;
                 doc_figure(d, stats_ratio(own, direct), 2);
         }
@@ -53,7 +66,7 @@ static void table(struct doc *d, const struct jobs *jobs)
                                              {"CPU-s per GB", "load"}, {relative, "save"},
                                              {relative, "load"}};
 
-        doc_table(d, columns, sizeof columns / sizeof columns[0] - (jobs->direct ? 0 : 2));
+        doc_table(d, columns, sizeof columns / sizeof columns[0] - (jobs->beside_s3 ? 0 : 2));
         for (size_t i = 0; i < jobs->n; i++)
                 row(d, jobs, i);
         doc_table_end(d);
@@ -96,7 +109,7 @@ static void spread_table(struct doc *d, const struct jobs *jobs)
                         CLEANUP(buf_release) struct buf name = BUF_INIT;
                         if (!st)
                                 continue;
-                        buf_addf(&name, "%s, %s", jobs->label[i], phases[p]);
+                        buf_addf(&name, "%s, %s", label_of(jobs, i), phases[p]);
                         doc_text(d, name.p);
                         for (size_t f = 0; f < sizeof fields / sizeof fields[0] - left_out; f++)
                                 doc_figure(d, json_number(json_get(st, fields[f]), 0), f ? 3 : 0);
@@ -122,7 +135,7 @@ static void chart(struct doc *d, const struct jobs *jobs, struct plot *p, bool p
                         const struct json *m = json_get(jobs->job[i], "metrics");
                         if (per_phase && !json_get(m, phases[ph]))
                                 continue;
-                        snprintf(text[bars], sizeof text[bars], "%s%s%s", jobs->label[i],
+                        snprintf(text[bars], sizeof text[bars], "%s%s%s", label_of(jobs, i),
                                  per_phase ? " " : "", per_phase ? phases[ph] : "");
                         label[bars] = text[bars];
                         for (size_t s = 0; s < p->nseries; s++)
@@ -169,7 +182,7 @@ static void rank_chart(struct doc *d, const struct jobs *jobs, const char *phase
                 if (!n)
                         continue;
                 of[p.nseries] = json_get(m, "epochs");
-                p.series[p.nseries++] = jobs->label[i];
+                p.series[p.nseries++] = label_of(jobs, i);
                 ranks = n > ranks ? n : ranks;
         }
         if (ranks < 2 || ranks > MAX_RANKS)
@@ -269,56 +282,52 @@ static void say_fastest(struct buf *to, const struct jobs *jobs, int phase)
                 sure = sure && !*but;
                 if (others++ < OTHERS_MAX)
                         buf_addf(&text, ", %.2f times as fast as %s%s",
-                                 rate(jobs, best, phase) / rate(jobs, i, phase), jobs->label[i],
+                                 rate(jobs, best, phase) / rate(jobs, i, phase), label_of(jobs, i),
                                  but);
         }
         if (others)
-                job_says(to, "%s: %s %s%s.", word, jobs->label[best],
+                job_says(to, "%s: %s %s%s.", word, label_of(jobs, best),
                          sure ? "is fastest" : "has the best median", text.p);
         else if (jobs->n && rate(jobs, best, phase) > 0)
-                job_says(to, "%s: %s reaches %.2f GB/s.", word, jobs->label[best],
+                job_says(to, "%s: %s reaches %.2f GB/s.", word, label_of(jobs, best),
                          rate(jobs, best, phase));
 }
 
-/* The first jobs of a run with their names, or NULL. The caller frees it. */
-static struct jobs *jobs_of(const struct json *run)
+/* Of none where memory is short. */
+static struct jobs jobs_of(const struct json *run)
 {
         const struct json *list = json_get(run, "job_results");
-        struct jobs *jobs = calloc(1, sizeof *jobs);
+        struct jobs jobs = {.list = list, .labels = job_labels_of(list)};
 
-        if (!jobs)
-                return NULL;
-        jobs->direct = shards_direct(list);
-        for (size_t i = 0; i < json_count(list) && jobs->n < MAX_JOBS; i++) {
-                jobs->job[jobs->n] = json_at(list, i);
-                shards_label(list, i, jobs->label[jobs->n++], LABEL_MAX);
-        }
+        jobs.beside_s3 = shards_beside_s3(&jobs.labels);
+        jobs.job = calloc(jobs.labels.n + 1, sizeof *jobs.job);
+        for (const struct json *job = json_first(list); jobs.job && job && jobs.n < jobs.labels.n;
+             job = json_next(job))
+                jobs.job[jobs.n++] = job;
         return jobs;
 }
 
 void shards_says(const struct json *run, struct buf *to)
 {
-        CLEANUP(freep) struct jobs *jobs = jobs_of(run);
+        CLEANUP(jobs_release) struct jobs jobs = jobs_of(run);
 
-        for (int p = 0; jobs && p < 2; p++)
-                say_fastest(to, jobs, p);
+        for (int p = 0; jobs.n && p < 2; p++)
+                say_fastest(to, &jobs, p);
 }
 
 void shards_page(const struct json *run, struct doc *d)
 {
-        CLEANUP(freep) struct jobs *jobs = jobs_of(run);
+        CLEANUP(jobs_release) struct jobs jobs = jobs_of(run);
         char line[300];
 
-        if (!jobs)
-                return;
         shards_headline(json_get(run, "job_results"), line, sizeof line);
         doc_say(d, "%s. Seconds are the maximum over ranks, the median over epochs.", line);
-        table(d, jobs);
-        charts(d, jobs);
-        spread_table(d, jobs);
-        for (size_t i = 0; i < jobs->n; i++) {
+        table(d, &jobs);
+        charts(d, &jobs);
+        spread_table(d, &jobs);
+        for (size_t i = 0; i < jobs.n; i++) {
                 char note[512];
-                shards_note(jobs->job[i], note, sizeof note);
-                doc_pair(d, jobs->label[i], note);
+                shards_note(jobs.job[i], note, sizeof note);
+                doc_pair(d, label_of(&jobs, i), note);
         }
 }

@@ -104,67 +104,23 @@ bool shards_moves_data(const struct json *job)
         return json_bool(json_get(json_get(job, "setup"), "moves_data"), true);
 }
 
-static const char *storage_of(const struct json *job)
+/* The job on s3 that differs from the i-th in the storage alone; NULL: there is none. */
+const struct json *shards_direct(const struct json *jobs, const struct job_labels *labels, size_t i)
 {
-        const char *asked = json_string(job_key(job, "storage"), "?");
-        return json_string(json_get(json_get(job, "setup"), "storage"), asked);
-}
-
-const struct json *shards_direct(const struct json *jobs)
-{
-        for (size_t i = 0; i < json_count(jobs); i++)
-                if (!strcmp(storage_of(json_at(jobs, i)), "s3"))
-                        return json_at(jobs, i);
+        for (size_t k = 0; k < labels->n; k++)
+                if (!strcmp(labels->storage[k], "s3") &&
+                    !strcmp(job_label_rest(labels, k), job_label_rest(labels, i)))
+                        return json_at(jobs, k);
         return NULL;
 }
 
-/* The value of a key in words. */
-static const char *value_text(const struct json *v, char *out, size_t n)
+bool shards_beside_s3(const struct job_labels *labels)
 {
-        if (json_is_bool(v))
-                return json_bool(v, false) ? "on" : "off";
-        if (json_is_string(v))
-                return json_string(v, "");
-        snprintf(out, n, "%.15g", json_number(v, 0));
-        return out;
-}
+        size_t direct = 0;
 
-static bool differs(const struct json *jobs, const char *key)
-{
-        char a[32], b[32];
-        const struct json *first = job_key(json_at(jobs, 0), key);
-        for (size_t i = 1; i < json_count(jobs); i++) {
-                const struct json *v = job_key(json_at(jobs, i), key);
-                if (strcmp(value_text(first, a, sizeof a), value_text(v, b, sizeof b)))
-                        return true;
-        }
-        return false;
-}
-
-void shards_label(const struct json *jobs, size_t i, char *out, size_t n)
-{
-        CLEANUP(buf_release) struct buf b = BUF_INIT;
-        char text[32];
-
-        buf_adds(&b, storage_of(json_at(jobs, i)));
-        for (size_t k = 0; k < key_tab.count; k++) {
-                const char *name = key_tab.table[k].name;
-                if (strcmp(name, "storage") && differs(jobs, name))
-                        buf_addf(&b, " %s=%s", name,
-                                 value_text(job_key(json_at(jobs, i), name), text, sizeof text));
-        }
-        snprintf(out, n, "%s", b.p);
-}
-
-int shards_label_width(const struct json *jobs, int least)
-{
-        char label[160];
-
-        for (size_t i = 0; i < json_count(jobs); i++) {
-                shards_label(jobs, i, label, sizeof label);
-                least = (int)strlen(label) > least ? (int)strlen(label) : least;
-        }
-        return least;
+        for (size_t i = 0; i < labels->n; i++)
+                direct += !strcmp(labels->storage[i], "s3");
+        return direct && direct < labels->n;
 }
 
 /* "; the store counted 1.000 times what was saved and 1.000 times what was loaded" */
@@ -241,22 +197,63 @@ void shards_note(const struct json *job, char *out, size_t n)
                          place, fetched, counted);
 }
 
-void shards_headline(const struct json *jobs, char *out, size_t n)
+/* What jobs saved or loaded: the least and the most of them where they differ. */
+struct extent {
+        double least, most;
+};
+
+static void extend(struct extent *e, double v)
 {
-        size_t i = 0;
-        while (i + 1 < json_count(jobs) && json_get(json_at(jobs, i), "error"))
-                i++;
-        const struct json *job = json_at(jobs, i);
-        const struct json *setup = json_get(job, "setup"), *model = json_get(job, "model");
-        double bytes = json_number(json_get(model, "parameters"), 0) *
-                       json_number(json_get(model, "bytes_a_parameter"), 0);
+        e->least = e->least <= 0 || v < e->least ? v : e->least;
+        e->most = v > e->most ? v : e->most;
+}
+
+static double bytes_of(const struct json *job)
+{
+        const struct json *model = json_get(job, "model");
+        return json_number(json_get(model, "parameters"), 0) *
+               json_number(json_get(model, "bytes_a_parameter"), 0);
+}
+
+static void model_text(const struct json *job, char *out, size_t n)
+{
+        const struct json *model = json_get(job, "model");
         double layers = json_number(json_get(model, "layers"), 0);
-        double ranks = json_number(json_get(setup, "ranks"), 0);
         char depth[32] = "", size[BYTES_TEXT];
+
         if (layers > 0)
                 snprintf(depth, sizeof depth, "%g layer%s, ", layers, layers > 1 ? "s" : "");
-        snprintf(out, n, "%s, %s%s, %g rank%s", json_string(json_get(model, "name"), "?"), depth,
-                 bytes_text((uint64_t)bytes, size), ranks, ranks > 1 ? "s" : "");
+        snprintf(out, n, "%s, %s%s", json_string(json_get(model, "name"), "?"), depth,
+                 bytes_text((uint64_t)bytes_of(job), size));
+}
+
+void shards_headline(const struct json *jobs, char *out, size_t n)
+{
+        struct extent bytes = {0}, ranks = {0};
+        char first[160] = "", model[160], least[BYTES_TEXT], most[BYTES_TEXT], fewest[32] = "";
+        bool several = false;
+
+        for (const struct json *job = json_first(jobs); job; job = json_next(job)) {
+                if (json_get(job, "error") && (*first || json_next(job)))
+                        continue;
+                model_text(job, model, sizeof model);
+                several = several || (*first && strcmp(first, model));
+                if (!*first)
+                        snprintf(first, sizeof first, "%s", model);
+                extend(&bytes, bytes_of(job));
+                extend(&ranks, json_number(json_get(json_get(job, "setup"), "ranks"), 0));
+        }
+        if (several && bytes.least < bytes.most)
+                snprintf(first, sizeof first, "models of %s to %s",
+                         bytes_text((uint64_t)bytes.least, least),
+                         bytes_text((uint64_t)bytes.most, most));
+        else if (several)
+                snprintf(first, sizeof first, "models of %s",
+                         bytes_text((uint64_t)bytes.most, most));
+        if (ranks.least < ranks.most)
+                snprintf(fewest, sizeof fewest, "%g to ", ranks.least);
+        snprintf(out, n, "%s, %s%g rank%s", *first ? first : "?", fewest, ranks.most,
+                 ranks.most > 1 ? "s" : "");
 }
 
 /* A figure, or "-" where there is none. */
@@ -268,7 +265,7 @@ static void cell(FILE *to, int width, int digits, double v)
                 fprintf(to, " %*s", width, "-");
 }
 
-static void row(FILE *to, const struct json *job, const char *label, int width,
+static void row(FILE *to, const struct json *job, const char *label, int width, bool beside_s3,
                 const struct json *direct)
 {
         static const char *const phases[] = {"save", "load"};
@@ -281,46 +278,45 @@ static void row(FILE *to, const struct json *job, const char *label, int width,
         }
         for (int p = 0; p < 2; p++)
                 cell(to, p ? 6 : 8, 2, moved ? shards_metric(job, phases[p], "cpu_s_per_gb") : 0);
-        for (int p = 0; direct && p < 2; p++)
+        for (int p = 0; beside_s3 && p < 2; p++)
                 cell(to, p ? 6 : 8, 2,
                      stats_ratio(moved ? shards_metric(job, phases[p], "gb_per_s") : 0,
                                  shards_metric(direct, phases[p], "gb_per_s")));
         fputc('\n', to);
 }
 
-static void headings(FILE *to, const struct json *jobs, int width)
+static void headings(FILE *to, const struct json *jobs, const struct job_labels *labels, int width)
 {
-        const struct json *direct = shards_direct(jobs);
+        const bool beside_s3 = shards_beside_s3(labels);
         char line[300], median[40] = "";
-        double epochs = json_number(job_key(json_at(jobs, 0), "epochs"), 1);
+        double epochs = json_number(job_key(json_first(jobs), "epochs"), 1);
 
         shards_headline(jobs, line, sizeof line);
-        if (epochs > 1 && !differs(jobs, "epochs"))
+        if (epochs > 1 && !job_labels_differ(labels, "epochs"))
                 snprintf(median, sizeof median, ", medians of %g epochs", epochs);
         fprintf(to, "%s; seconds are the maximum over ranks%s\n\n", line, median);
         fprintf(to, "%-*s %13s %17s %19s%s\n", width, "", "save", "load", "CPU-s/GB",
-                direct ? "  speed / s3 [1]" : "");
+                beside_s3 ? "  speed / s3 [1]" : "");
         fprintf(to, "%-*s %9s %7s %9s %7s %8s %6s%s\n", width, "storage", "s", "GB/s", "s", "GB/s",
-                "save", "load", direct ? "     save   load" : "");
+                "save", "load", beside_s3 ? "     save   load" : "");
 }
 
 void shards_table(const struct json *run, FILE *to)
 {
         const struct json *jobs = json_get(run, "job_results");
-        const int width = shards_label_width(jobs, 8);
-        char label[160];
+        CLEANUP(job_labels_release) struct job_labels labels = job_labels_of(jobs);
+        const bool beside_s3 = shards_beside_s3(&labels);
+        const int width = labels.width > 8 ? labels.width : 8;
 
-        headings(to, jobs, width);
-        for (size_t i = 0; i < json_count(jobs); i++) {
-                shards_label(jobs, i, label, sizeof label);
-                row(to, json_at(jobs, i), label, width, shards_direct(jobs));
-        }
-        if (shards_direct(jobs))
-                fputs("[1] speed relative to s3, higher is better\n", to);
-        for (size_t i = 0; i < json_count(jobs); i++) {
+        headings(to, jobs, &labels, width);
+        for (size_t i = 0; i < labels.n; i++)
+                row(to, json_at(jobs, i), job_label(&labels, i), width, beside_s3,
+                    shards_direct(jobs, &labels, i));
+        if (beside_s3)
+                fputs("[1] speed relative to s3 with the same keys, higher is better\n", to);
+        for (size_t i = 0; i < labels.n; i++) {
                 char note[512];
-                shards_label(jobs, i, label, sizeof label);
                 shards_note(json_at(jobs, i), note, sizeof note);
-                fprintf(to, "%s%s: %s\n", i ? "" : "\n", label, note);
+                fprintf(to, "%s%s: %s\n", i ? "" : "\n", job_label(&labels, i), note);
         }
 }

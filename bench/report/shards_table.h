@@ -9,6 +9,7 @@
 
 #include "base/text/json.h"
 #include "bench/report/doc.h"
+#include "bench/report/job_labels.h"
 #include "bench/core/keys.h"
 #include "bench/measure/measure.h"
 #include "bench/data/model.h"
@@ -36,13 +37,12 @@ int shards_json(const struct shards_facts *f, struct json *job);
 /* metrics.PHASE.FIELD of a job, 0 when it was not measured. */
 double shards_metric(const struct json *job, const char *phase, const char *field);
 bool shards_moves_data(const struct json *job);
-/* The first job on s3, what the others are compared with, or NULL. */
-const struct json *shards_direct(const struct json *jobs);
-/* What names the i-th job among all: its storage and each key in which jobs differ. */
-void shards_label(const struct json *jobs, size_t i, char *out, size_t n);
-/* The width of a column that holds all of them, at least that. */
-int shards_label_width(const struct json *jobs, int least);
-/* Model, bytes and ranks of the first job that did not fail, in one line. */
+/* What the i-th job is compared with: the one on s3 with the same keys, or NULL. */
+const struct json *shards_direct(const struct json *jobs, const struct job_labels *labels,
+                                 size_t i);
+/* Whether there are jobs on s3 and others. */
+bool shards_beside_s3(const struct job_labels *labels);
+/* Model, bytes and ranks of the jobs that did not fail, in one line. */
 void shards_headline(const struct json *jobs, char *out, size_t n);
 /* How a job was measured, or why it failed, in one line. */
 void shards_note(const struct json *job, char *out, size_t n);
@@ -52,7 +52,7 @@ void shards_says(const struct json *run, struct buf *to);
 /* Its section of the report. */
 void shards_page(const struct json *run, struct doc *d);
 
-/* One row a job: storage, seconds and GB/s of save and load, CPU, ratio to the first job on s3. */
+/* One row a job: storage, seconds and GB/s of save and load, CPU, ratio to the job on s3. */
 void shards_table(const struct json *run, FILE *to);
 
 #endif

@@ -3,7 +3,7 @@
 # report.sh: results become one page that needs no other file, with gnuplot and without.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 26
+plan 31
 cd "$tmp" || exit 1
 mkdir disk empty
 
@@ -50,6 +50,47 @@ check "a storage whose range is apart from all others is the fastest" \
 	grep -q 'Save: disk seed=1 is fastest, 2.17 times as fast as disk seed=2\.' ranges.html
 check "a storage whose range overlaps another's is not called the fastest" \
 	grep -q 'Load: disk seed=1 has the best median, 1.62 times as fast as disk seed=2 (ranges overlap)\.' ranges.html
+# Jobs that differ in their seed, too, of which one on s3 failed; and more jobs than a page once had room for.
+bench shards size=1M storage=null,disk seed=1,2,3 path=disk out=base >base.out 2>&1
+bench shards model=gpt-mini model.layers=1,2 storage=null "seed=range(1,36)" out=sweep >sweep.out 2>&1
+python3 - <<'END'
+import json, pathlib
+
+def change(name, job_of):
+    (path,) = pathlib.Path(name).rglob("run_results.json")
+    run = json.loads(path.read_text())
+    for i, job in enumerate(run["job_results"]):
+        job_of(i, job)
+    path.write_text(json.dumps(run))
+
+def of_two(i, job):
+    s3 = job["config"]["storage"] == "null"
+    job["config"]["storage"] = "s3" if s3 else "disk"
+    job["setup"]["moves_data"] = True
+    for phase in "save", "load":
+        job["metrics"][phase]["gb_per_s"] = job["config"]["seed"] * (2 if s3 else 1)
+    if s3 and job["config"]["seed"] == 3:
+        job["error"] = "Permission denied"
+        del job["metrics"]
+
+def last_is_best(i, job):
+    job["setup"]["moves_data"] = True
+    for phase in "save", "load":
+        job["metrics"][phase]["gb_per_s"] = 1 + i / 100
+
+change("base", of_two)
+change("sweep", last_is_best)
+END
+bench report base -o base.html >>base.out 2>&1 && bench report sweep -o sweep.html >>sweep.out 2>&1
+expect_eq "0.50 0.50 -" "$(sed -n 's/^| disk seed=[123] |.* | \([0-9.-]*\) | [0-9.-]* |$/\1/p' base.md | head -n 3 | paste -sd ' ')" \
+	"a job is compared with that on s3 that differs in nothing else, if it succeeded"
+expect_eq "70 1" "$(sed -n '/^| storage/,/^$/{/^| null model/p}' sweep.md | head -n 70 | sort -u | wc -l) $(
+	grep -c '^1\. .*Save: null model.layers=2 seed=35 has the best median' sweep.md)" "a page has all of seventy jobs, and the last may be the best"
+check "models that differ are not told as that of the first job" sh -c '
+	grep -q "^models of 4.15 MB to 6.53 MB, 1 rank; " sweep.out && grep -q "^models of 4.15 MB to 6.53 MB, 1 rank\." sweep.md'
+check "a sweep of hundreds of jobs comes to its table" \
+	timeout -k 5 120 "$builddir/ckptbench" shards model=gpt-mini model.layers=1 storage=null warmup=0 "seed=range(1,401)" out=hundreds
+check "a sweep of hundreds of jobs comes to its page" timeout -k 5 120 "$builddir/ckptbench" report hundreds -o hundreds.html
 check "a heading of two columns has a line over both" \
 	grep -q '<th class="g" colspan="2"><span>save</span></th>' ranges.html
 check "a heading of two columns stands in the middle of both in a terminal" awk '

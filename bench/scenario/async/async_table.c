@@ -13,8 +13,6 @@
 
 #include "base/banned.h"
 
-enum { JOBS_MAX = 64 };
-
 static const char *const names[ASYNC_VALUES] = {"blocked_s", "waited_s", "staged_s", "durable_s",
                                                 "visible_s"};
 static const char *const words[ASYNC_VALUES] = {"blocked", "waited", "staged", "durable",
@@ -82,14 +80,10 @@ static double median(const struct json *job, int i)
 }
 
 /* "disk: a save stalls training for 0.100 s and is durable 3.200 s after it was asked for." */
-static void stall_words(const struct json *jobs, size_t j, struct buf *to)
+static void stall_words(const struct json *job, const char *label, struct buf *to)
 {
-        const struct json *job = json_at(jobs, j);
-        char label[160];
-
         if (!json_get(json_get(job, "metrics"), "blocked_stats"))
                 return;
-        shards_label(jobs, j, label, sizeof label);
         job_says(to,
                  "%s: a save stalls training for %.3f s and is durable %.3f s after it was asked "
                  "for.",
@@ -99,24 +93,24 @@ static void stall_words(const struct json *jobs, size_t j, struct buf *to)
 void async_says(const struct json *run, struct buf *to)
 {
         const struct json *jobs = json_get(run, "job_results");
+        CLEANUP(job_labels_release) struct job_labels labels = job_labels_of(jobs);
 
-        for (size_t j = 0; j < json_count(jobs); j++)
-                stall_words(jobs, j, to);
+        for (size_t j = 0; j < labels.n; j++)
+                stall_words(json_at(jobs, j), job_label(&labels, j), to);
 }
 
 void async_table(const struct json *run, FILE *to)
 {
         const struct json *jobs = json_get(run, "job_results");
+        CLEANUP(job_labels_release) struct job_labels labels = job_labels_of(jobs);
 
         fprintf(to, "medians over saves, each the maximum over ranks\n\n%-24s", "storage");
         for (int i = 0; i < ASYNC_VALUES; i++)
                 fprintf(to, " %9s", names[i]);
         fprintf(to, " %9s %11s %9s\n", "step_s", "inflation %", "peak GB");
-        for (size_t j = 0; j < json_count(jobs); j++) {
+        for (size_t j = 0; j < labels.n; j++) {
                 const struct json *job = json_at(jobs, j);
-                char label[160];
-                shards_label(jobs, j, label, sizeof label);
-                fprintf(to, "%-24s", label);
+                fprintf(to, "%-24s", job_label(&labels, j));
                 for (int i = 0; i < ASYNC_VALUES; i++)
                         fprintf(to, " %9.4f", median(job, i));
                 fprintf(to, " %9.4f %11.1f %9.2f\n", metric(job, "step_s"),
@@ -124,9 +118,9 @@ void async_table(const struct json *run, FILE *to)
                         metric(job, "peak_memory_bytes") / 1e9);
         }
         fputc('\n', to);
-        for (size_t j = 0; j < json_count(jobs); j++) {
+        for (size_t j = 0; j < labels.n; j++) {
                 CLEANUP(buf_release) struct buf line = BUF_INIT;
-                stall_words(jobs, j, &line);
+                stall_words(json_at(jobs, j), job_label(&labels, j), &line);
                 if (line.len)
                         fprintf(to, "%s\n", line.p);
         }
@@ -163,18 +157,17 @@ void async_page(const struct json *run, struct doc *d)
                 {"a step", "s"},         {"a step", "slower, %"},  {NULL, "peak GB"},
         };
         const struct json *jobs = json_get(run, "job_results");
-        size_t n = json_count(jobs) < JOBS_MAX ? json_count(jobs) : JOBS_MAX;
-        char labels[JOBS_MAX][160];
-        const char *label[JOBS_MAX];
-        double blocked[JOBS_MAX * 2], later[JOBS_MAX * 2];
+        CLEANUP(job_labels_release) struct job_labels labels = job_labels_of(jobs);
+        CLEANUP(freep) double *blocked = calloc(labels.n * 2 + 1, sizeof *blocked);
+        CLEANUP(freep) double *later = calloc(labels.n * 2 + 1, sizeof *later);
+        if (!blocked || !later)
+                return;
 
         doc_say(d, "Medians over saves, each the maximum over ranks.");
         doc_table(d, columns, sizeof columns / sizeof columns[0]);
-        for (size_t j = 0; j < n; j++) {
+        for (size_t j = 0; j < labels.n; j++) {
                 const struct json *job = json_at(jobs, j);
-                shards_label(jobs, j, labels[j], sizeof labels[j]);
-                label[j] = labels[j];
-                doc_text(d, labels[j]);
+                doc_text(d, job_label(&labels, j));
                 for (int i = 0; i < ASYNC_VALUES; i++)
                         doc_figure(d, median(job, i), 4);
                 doc_figure(d, metric(job, "step_s"), 4);
@@ -186,6 +179,6 @@ void async_page(const struct json *run, struct doc *d)
                 later[2 * j + 1] = median(job, ASYNC_VALUES - 1);
         }
         doc_table_end(d);
-        if (n)
-                charts(d, label, blocked, later, n);
+        if (labels.n)
+                charts(d, labels.v, blocked, later, labels.n);
 }

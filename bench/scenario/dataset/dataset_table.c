@@ -141,14 +141,14 @@ static void say_learnt(const struct json *job, const char *label, FILE *to)
 void dataset_table(const struct json *run, FILE *to)
 {
         const struct json *jobs = json_get(run, "job_results");
-        const int width = shards_label_width(jobs, 10);
-        char label[160];
+        CLEANUP(job_labels_release) struct job_labels labels = job_labels_of(jobs);
+        const int width = labels.width > 10 ? labels.width : 10;
 
         fprintf(to, "%-*s %10s %9s %9s %9s %9s\n", width, "storage", "samples/s", "MiB/s",
                 "epoch s", "total s", "CPU-s/GB");
         for (size_t i = 0; i < json_count(jobs); i++) {
                 const struct json *job = json_at(jobs, i);
-                shards_label(jobs, i, label, sizeof label);
+                const char *label = job_label(&labels, i);
                 if (json_get(job, "error"))
                         fprintf(to, "%-*s failed: %s\n", width, label,
                                 json_string(json_get(job, "error"), "?"));
@@ -163,7 +163,7 @@ void dataset_table(const struct json *run, FILE *to)
                 const struct json *job = json_at(jobs, i);
                 if (json_get(job, "error"))
                         continue;
-                shards_label(jobs, i, label, sizeof label);
+                const char *label = job_label(&labels, i);
                 say_learnt(job, label, to);
                 fprintf(to, "%s%s: %s, %s, %s; verified: %s; page cache dropped: %s\n",
                         i ? "" : "\n", label, setup(job, "address"), setup(job, "access"),
@@ -175,13 +175,13 @@ void dataset_table(const struct json *run, FILE *to)
 void dataset_says(const struct json *run, struct buf *to)
 {
         const struct json *jobs = json_get(run, "job_results");
+        CLEANUP(job_labels_release) struct job_labels labels = job_labels_of(jobs);
 
         for (size_t i = 0; i < json_count(jobs); i++) {
                 const struct json *job = json_at(jobs, i);
-                char label[160];
                 if (metric(job, "samples_per_s") <= 0)
                         continue;
-                shards_label(jobs, i, label, sizeof label);
+                const char *label = job_label(&labels, i);
                 job_says(to, "%s: %.0f samples a second.", label, metric(job, "samples_per_s"));
         }
 }
@@ -194,7 +194,7 @@ void dataset_page(const struct json *run, struct doc *d)
                                                     {NULL, "epoch s"},
                                                     {NULL, "total s"}};
         const struct json *jobs = json_get(run, "job_results");
-        char label[160];
+        CLEANUP(job_labels_release) struct job_labels labels = job_labels_of(jobs);
 
         doc_table(d, columns, sizeof columns / sizeof columns[0]);
         for (size_t i = 0; i < json_count(jobs); i++) {
@@ -202,7 +202,7 @@ void dataset_page(const struct json *run, struct doc *d)
                 const double v[] = {metric(job, "samples_per_s"), metric(job, "mib_per_s"),
                                     shards_metric(job, "load", "seconds"),
                                     metric(job, "training_duration_s")};
-                shards_label(jobs, i, label, sizeof label);
+                const char *label = job_label(&labels, i);
                 doc_text(d, label);
                 for (size_t c = 0; c < sizeof v / sizeof v[0]; c++)
                         doc_figure(d, v[c], c < 2 ? 1 : 3);

@@ -78,6 +78,7 @@ void mlperf_table(const struct json *run, FILE *to)
                 "save_checkpoint_io_mean_GiB_per_second", "load_checkpoint_duration_mean_seconds",
                 "load_checkpoint_io_mean_GiB_per_second"};
         const struct json *jobs = json_get(run, "job_results");
+        CLEANUP(job_labels_release) struct job_labels labels = job_labels_of(jobs);
         char text[400];
 
         fprintf(to,
@@ -86,8 +87,8 @@ void mlperf_table(const struct json *run, FILE *to)
                 "storage", "mode", "GiB", "save s", "GiB/s", "load s", "GiB/s");
         for (size_t j = 0; j < json_count(jobs); j++) {
                 const struct json *suite = json_get(json_at(jobs, j), "metrics");
-                shards_label(jobs, j, text, sizeof text);
-                fprintf(to, "%-32s %-7s", text, json_string(json_get(suite, "mode"), "-"));
+                fprintf(to, "%-32s %-7s", job_label(&labels, j),
+                        json_string(json_get(suite, "mode"), "-"));
                 for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
                         fprintf(to, " %9.3f", json_number(json_get(suite, figures[i]), 0));
                 fputc('\n', to);

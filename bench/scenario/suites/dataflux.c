@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "bench/core/io.h"
 #include "bench/data/model_keys.h"
 #include "bench/data/preflight.h"
@@ -162,13 +163,13 @@ void dataflux_lines(const struct json *job, FILE *to)
 void dataflux_table(const struct json *run, FILE *to)
 {
         const struct json *jobs = json_get(run, "job_results");
+        CLEANUP(job_labels_release) struct job_labels labels = job_labels_of(jobs);
         char line[512];
 
         shards_headline(jobs, line, sizeof line);
         fprintf(to, "%s; seconds as rank 0 sees them\n", line);
-        for (size_t j = 0; j < json_count(jobs); j++) {
-                shards_label(jobs, j, line, sizeof line);
-                fprintf(to, "\n%s\n", line);
+        for (size_t j = 0; j < labels.n; j++) {
+                fprintf(to, "\n%s\n", job_label(&labels, j));
                 dataflux_lines(json_at(jobs, j), to);
                 shards_note(json_at(jobs, j), line, sizeof line);
                 fprintf(to, "%s\n", line);

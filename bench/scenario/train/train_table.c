@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-enum { PHASES = 6, JOBS_MAX = 64 };
+enum { PHASES = 6 };
 
 /* The parts of a step; the first is all of it. */
 static const struct {
@@ -269,14 +269,11 @@ static double loss_at(const struct json *job, bool last)
 }
 
 /* What saves cost, of a job that made some. */
-static void print_saves(const struct json *jobs, size_t j, FILE *to)
+static void print_saves(const struct json *job, const char *label, FILE *to)
 {
-        const struct json *job = json_at(jobs, j);
-        char label[160];
 
         if (of_each(job, "save_s", "median") <= 0)
                 return;
-        shards_label(jobs, j, label, sizeof label);
         fprintf(to,
                 "%s: a save of %.3f GB blocks for %.4f s (wait %.4f, copy %.4f), can be loaded "
                 "after %.4f s and takes %.3f GB of memory; the newest was %.2f s old at most: a "
@@ -290,14 +287,11 @@ static void print_saves(const struct json *jobs, size_t j, FILE *to)
 }
 
 /* What became of the gradients of a job with halves. */
-static void print_scale(const struct json *jobs, size_t j, FILE *to)
+static void print_scale(const struct json *job, const char *label, FILE *to)
 {
-        const struct json *job = json_at(jobs, j);
-        char label[160];
 
         if (!json_get(metrics_of(job), "loss_scale"))
                 return;
-        shards_label(jobs, j, label, sizeof label);
         fprintf(to,
                 "%s: %.0f of %zu steps, with the warm-up, were skipped, in which a gradient was "
                 "too large for a half; the loss scale is %g\n",
@@ -306,16 +300,14 @@ static void print_scale(const struct json *jobs, size_t j, FILE *to)
 }
 
 /* What building the model took, and the memory behind each part of the warm-up. */
-static void print_memory(const struct json *jobs, size_t j, FILE *to)
+static void print_memory(const struct json *job, const char *label, FILE *to)
 {
-        const struct json *held = json_get(metrics_of(json_at(jobs, j)), "memory_bytes");
-        char label[160];
+        const struct json *held = json_get(metrics_of(job), "memory_bytes");
 
         if (!held)
                 return;
-        shards_label(jobs, j, label, sizeof label);
         fprintf(to, "%s: the model was built in %.3f s; GB of memory then %.3f", label,
-                figure(json_at(jobs, j), "build_s"), json_number(json_get(held, "model"), 0) / 1e9);
+                figure(job, "build_s"), json_number(json_get(held, "model"), 0) / 1e9);
         for (size_t p = 0; p < HELD; p++) {
                 const struct json *part = json_get(held, held_parts[p].name);
                 if (part)
@@ -328,7 +320,8 @@ static void print_memory(const struct json *jobs, size_t j, FILE *to)
 void train_table(const struct json *run, FILE *to)
 {
         const struct json *jobs = json_get(run, "job_results");
-        int width = shards_label_width(jobs, 12);
+        CLEANUP(job_labels_release) struct job_labels labels = job_labels_of(jobs);
+        int width = labels.width > 12 ? labels.width : 12;
 
         fprintf(to,
                 "seconds of a step: medians over the timed steps, each the maximum over ranks\n\n"
@@ -338,13 +331,11 @@ void train_table(const struct json *run, FILE *to)
                 fprintf(to, " %9s", phases[p].text);
         fprintf(to, " %14s %8s %12s %12s %8s\n", "delay (stdev)", "TFLOP/s", "first loss",
                 "last loss", "peak GB");
-        for (size_t j = 0; j < json_count(jobs); j++) {
+        for (size_t j = 0; j < labels.n; j++) {
                 const struct json *job = json_at(jobs, j);
-                char label[160];
-                shards_label(jobs, j, label, sizeof label);
                 if (!metrics_of(job))
                         continue;
-                fprintf(to, "%-*s", width, label);
+                fprintf(to, "%-*s", width, job_label(&labels, j));
                 for (size_t p = 0; p < PHASES; p++)
                         fprintf(to, " %9.4f", of_each(job, phases[p].name, "median"));
                 fprintf(to, " %7.4f (%.3f) %8.3f %12.5g %12.5g %8.2f\n",
@@ -352,24 +343,24 @@ void train_table(const struct json *run, FILE *to)
                         figure(job, "tflops"), loss_at(job, false), loss_at(job, true),
                         peak_of(job) / 1e9);
         }
-        for (size_t j = 0; j < json_count(jobs); j++) {
-                print_memory(jobs, j, to);
-                print_scale(jobs, j, to);
+        for (size_t j = 0; j < labels.n; j++) {
+                print_memory(json_at(jobs, j), job_label(&labels, j), to);
+                print_scale(json_at(jobs, j), job_label(&labels, j), to);
         }
-        for (size_t j = 0; j < json_count(jobs); j++)
-                print_saves(jobs, j, to);
+        for (size_t j = 0; j < labels.n; j++)
+                print_saves(json_at(jobs, j), job_label(&labels, j), to);
 }
 
 void train_says(const struct json *run, struct buf *to)
 {
         const struct json *jobs = json_get(run, "job_results");
+        CLEANUP(job_labels_release) struct job_labels labels = job_labels_of(jobs);
 
-        for (size_t j = 0; j < json_count(jobs); j++) {
+        for (size_t j = 0; j < labels.n; j++) {
                 const struct json *job = json_at(jobs, j);
-                char label[160];
+                const char *label = job_label(&labels, j);
                 if (of_each(job, "step_s", "median") <= 0)
                         continue;
-                shards_label(jobs, j, label, sizeof label);
                 job_says(to, "%s: a step takes %.3f s", label, of_each(job, "step_s", "median"));
                 if (of_each(job, "save_s", "median") > 0)
                         buf_addf(to,
@@ -384,7 +375,7 @@ void train_says(const struct json *run, struct buf *to)
 /* The phases of a step, of each job. */
 static void chart_phases(struct doc *d, const struct json *jobs, const char *const *label, size_t n)
 {
-        double v[JOBS_MAX * PLOT_SERIES_MAX];
+        CLEANUP(freep) double *v = calloc(n * PLOT_SERIES_MAX, sizeof *v);
         struct plot p = {.title = "What a step consists of",
                          .unit = "seconds",
                          .kind = PLOT_STACKED,
@@ -393,13 +384,14 @@ static void chart_phases(struct doc *d, const struct json *jobs, const char *con
                          .v = v,
                          .npoints = n};
 
-        for (size_t s = 0; s < PLOT_SERIES_MAX; s++) {
+        for (size_t s = 0; v && s < PLOT_SERIES_MAX; s++) {
                 p.series[s] = phases[s + 1].text;
                 for (size_t j = 0; j < n; j++)
                         v[j * PLOT_SERIES_MAX + s] =
                                 of_each(json_at(jobs, j), phases[s + 1].name, "median");
         }
-        doc_plot(d, &p);
+        if (v)
+                doc_plot(d, &p);
 }
 
 enum { LINES_MAX = 8, POINTS_MAX = 10000 };
@@ -476,18 +468,14 @@ void train_page(const struct json *run, struct doc *d)
                 {"memory, GB", "peak"},
         };
         const struct json *jobs = json_get(run, "job_results");
-        size_t n = json_count(jobs) < JOBS_MAX ? json_count(jobs) : JOBS_MAX;
-        char labels[JOBS_MAX][160];
-        const char *label[JOBS_MAX];
+        CLEANUP(job_labels_release) struct job_labels labels = job_labels_of(jobs);
 
         doc_say(d, "Medians over the timed steps, each the maximum over ranks. TFLOP/s are those "
                    "of one rank.");
         doc_table(d, columns, sizeof columns / sizeof columns[0]);
-        for (size_t j = 0; j < n; j++) {
+        for (size_t j = 0; j < labels.n; j++) {
                 const struct json *job = json_at(jobs, j);
-                shards_label(jobs, j, labels[j], sizeof labels[j]);
-                label[j] = labels[j];
-                doc_text(d, labels[j]);
+                doc_text(d, job_label(&labels, j));
                 for (size_t p = 0; p < PHASES; p++)
                         doc_figure(d, of_each(job, phases[p].name, "median"), 4);
                 doc_figure(d, figure(job, "tflops"), 3);
@@ -503,8 +491,8 @@ void train_page(const struct json *run, struct doc *d)
                 doc_figure(d, peak_of(job) / 1e9, 2);
         }
         doc_table_end(d);
-        if (n)
-                chart_phases(d, jobs, label, n);
-        for (size_t j = 0; j < n && j < LINES_MAX; j++)
-                chart_steps(d, json_at(jobs, j), label[j]);
+        if (labels.n)
+                chart_phases(d, jobs, labels.v, labels.n);
+        for (size_t j = 0; j < labels.n && j < LINES_MAX; j++)
+                chart_steps(d, json_at(jobs, j), job_label(&labels, j));
 }
