@@ -7,16 +7,6 @@ need_fuse
 if on_gs; then plan 46; else plan 49; fi
 start_store
 
-# rules RULE...: in force from now on
-rules() {
-	printf ', %s\n' "$@" | sed '1s/,/[/; $s/$/]/' >"$tmp/late.json"
-	set_faults "$tmp/late.json"
-}
-# late OP KEY [SKIP [HOW]]: a rule by which one reply, after SKIP (0), is held up; HOW is hold for a request that takes
-# effect later, too. held ...: on it goes where it is, and no further one.
-rule() { printf '{"op": "%s", "key": "%s", "skip": %s, "times": %s, "do": "%s", "until": "reload"}' "$@"; }
-late() { rule "$1" "$2" "${3:-0}" 1 "${4:-delay}"; }
-held() { rule "$1" "$2" 0 0 "${3:-delay}"; }
 # The store's silence is what these tests are about, and how long it takes is up to this machine.
 mount_slow() { mount_ckptfs stall_timeout=120s "$@"; }
 fdo_program=$tools/tests/lib/fdo # in the background: its process, and no shell's
@@ -27,7 +17,7 @@ mount_slow attr_ttl=600s
 printf first | store_put file
 stat "$mnt/file" >/dev/null
 printf 'the second' | store_put file
-rules "$(late HeadObject file 1)"
+set_rules "$(held_once HeadObject file 1)"
 cat "$mnt/file" >"$tmp/read" 2>&1 &
 reading=$!
 wait_held HeadObject
@@ -58,7 +48,7 @@ printf old | store_put target
 fdo_begin open r "$mnt/target" pause size "$mnt/target" close
 printf 'of another host' | store_put target
 printf renamed >"$mnt/source"
-rules "$(late MoveObject '[ts]*')"
+set_rules "$(held_once MoveObject '[ts]*')"
 fdo rename "$mnt/source" "$mnt/target" >"$tmp/rename" &
 renaming=$!
 wait_held MoveObject
@@ -74,7 +64,7 @@ umount_ckptfs
 
 # What the store said long ago is not believed for attr_ttl from now on.
 mount_slow attr_ttl=500ms
-rules "$(late HeadObject absent)"
+set_rules "$(held_once HeadObject absent)"
 fdo size "$mnt/absent" >"$tmp/size" &
 looking=$!
 wait_held HeadObject
@@ -88,14 +78,14 @@ umount_ckptfs
 # While the store's reply to an open is under way, a change of the file's mode begins here: what that reply says of
 # another host counts all the same.
 with_chmod() {
-	rules "$(late HeadObject "$1")" "$(late SetMeta "$1")"
+	set_rules "$(held_once HeadObject "$1")" "$(held_once SetMeta "$1")"
 	cat "$mnt/$1" >"$tmp/read" 2>&1 &
 	reading=$!
 	wait_held HeadObject
 	fdo chmod 0600 "$mnt/$1" >"$tmp/chmod" &
 	changing=$!
 	wait_held SetMeta
-	rules "$(held SetMeta "$1")"
+	set_rules "$(still_held SetMeta "$1")"
 	wait_in_call $reading
 	set_faults
 	wait $changing
@@ -121,7 +111,7 @@ umount_ckptfs
 # more, and a rename replaces what it finds.
 replaced_twice() {
 	printf 'of another host' | store_put "$1"
-	rules "$(late HeadObject "$1")" "$(late MoveObject "[${1%"${1#?}"}s]*")"
+	set_rules "$(held_once HeadObject "$1")" "$(held_once MoveObject "[${1%"${1#?}"}s]*")"
 	cat "$mnt/$1" >"$tmp/read" 2>&1 &
 	reading=$!
 	wait_held HeadObject
@@ -130,7 +120,7 @@ replaced_twice() {
 	fdo rename "$mnt/source" "$mnt/$1" >"$tmp/rename" &
 	renaming=$!
 	wait_held MoveObject
-	rules "$(held MoveObject "[${1%"${1#?}"}s]*")"
+	set_rules "$(still_held MoveObject "[${1%"${1#?}"}s]*")"
 	wait_in_call $reading
 	set_faults
 	wait $renaming
@@ -162,17 +152,17 @@ umount_ckptfs
 mount_slow attr_ttl=0
 printf old | store_put gone
 cat "$mnt/gone" >"$tmp/read"
-rules "$(late HeadObject gone 2 hold)"
+set_rules "$(held_once HeadObject gone 2 hold)"
 "$fdo_program" open r "$mnt/gone" >"$tmp/read" &
 reading=$!
 wait_held HeadObject
 printf 'of another host' | store_put gone
-rules "$(late HeadObject gone 2)" "$(late DeleteObject gone 0 hold)"
+set_rules "$(held_once HeadObject gone 2)" "$(held_once DeleteObject gone 0 hold)"
 wait_held HeadObject
 fdo unlink "$mnt/gone" >"$tmp/unlink" &
 removing=$!
 wait_held DeleteObject
-rules "$(held DeleteObject gone hold)"
+set_rules "$(still_held DeleteObject gone hold)"
 wait_in_call $reading
 set_faults
 wait $reading
@@ -187,7 +177,7 @@ umount_ckptfs
 mount_slow attr_ttl=0
 printf old >"$mnt/taken"
 printf renamed >"$mnt/source"
-rules "$(late MoveObject '[st]*')"
+set_rules "$(held_once MoveObject '[st]*')"
 requests_mark
 fdo rename "$mnt/source" "$mnt/taken" >"$tmp/rename" &
 renaming=$!
@@ -196,16 +186,16 @@ wait_held MoveObject
 reading=$!
 wait_for 20 requests_are HeadObject=5 # of the rename 3, and of the open, which waits for it now
 wait_in_call $reading
-rules "$(late HeadObject taken)" "$(late HeadObject taken 1 stall)"
+set_rules "$(held_once HeadObject taken)" "$(held_once HeadObject taken 1 stall)"
 wait $renaming
 wait_held HeadObject
 fdo unlink "$mnt/taken" >"$tmp/unlink" &
 removing=$!
 wait_held HeadObject 2
-rules "$(held HeadObject taken stall)" "$(late HeadObject taken 0 hold)"
+set_rules "$(still_held HeadObject taken stall)" "$(held_once HeadObject taken 0 hold)"
 # If the kernel was told of the rename after the open asked for the name again, it is the open that waits for the removal.
 try_for 5 is_held HeadObject
-rules "$(held HeadObject taken hold)"
+set_rules "$(still_held HeadObject taken hold)"
 wait $removing
 expect_eq ok "$(cat "$tmp/unlink")" "what a rename brought can be removed while an open asks for its mode"
 set_faults
@@ -219,7 +209,7 @@ mount_slow attr_ttl=500ms
 mkdir "$mnt/full"
 printf old >"$mnt/full/file"
 cat "$mnt/full/file" >"$tmp/read"
-rules "$(late ListObjectsV2 full/)"
+set_rules "$(held_once ListObjectsV2 full/)"
 fdo rmdir "$mnt/full" >"$tmp/rmdir" &
 removing=$!
 wait_held ListObjectsV2
@@ -239,7 +229,7 @@ umount_ckptfs
 # meanwhile OP KEY NEW OLD NAME: OLD is renamed to NEW, which the store has done but not said yet. Another host puts an
 # object there as NAME, and a process opens it.
 meanwhile() {
-	rules "$(late "$1" "$2")"
+	set_rules "$(held_once "$1" "$2")"
 	fdo rename "$mnt/$4" "$mnt/$3" >"$tmp/rename" &
 	renaming=$!
 	wait_held "$1"
@@ -292,7 +282,7 @@ mkdir "$mnt/made"
 for name in a b c; do # looked for in vain, so that the next ones are known to be absent
 	printf a >"$mnt/made/$name"
 done
-rules "$(late PutObject made/link 0 hold)"
+set_rules "$(held_once PutObject made/link 0 hold)"
 fdo symlink nowhere "$mnt/made/link" >"$tmp/link" &
 linking=$!
 wait_held PutObject
@@ -309,7 +299,7 @@ umount_ckptfs
 mount_slow attr_ttl=3s listed_attrs=assume
 printf old | store_put pages/listed
 cat "$mnt/pages/listed" >"$tmp/read"
-rules "$(late ListObjectsV2 pages/)" "$(late HeadObject pages/listed 1)"
+set_rules "$(held_once ListObjectsV2 pages/)" "$(held_once HeadObject pages/listed 1)"
 sleep 2 # the kernel will ask for the name before the page is too old to be believed
 ls -U "$mnt/pages" >"$tmp/names" &
 listing=$!
@@ -318,7 +308,7 @@ printf 'of another host' | store_put pages/listed
 cat "$mnt/pages/listed" >"$tmp/read" 2>&1 &
 reading=$!
 wait_held HeadObject
-rules "$(held HeadObject pages/listed)"
+set_rules "$(still_held HeadObject pages/listed)"
 wait $listing
 sleep 1
 expect_eq 15 "$(fdo size "$mnt/pages/listed")" "what another host replaced is not brought back by a listing that was under way"

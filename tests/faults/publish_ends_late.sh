@@ -9,11 +9,7 @@ if on_gs; then plan 8; else plan 6; fi
 start_store
 if on_gs; then put=objects.insert && set -- upload=compose; else put=PutObject && set --; fi
 mount_ckptfs part_size=5M attr_ttl=500ms stall_timeout=120s "$@"
-# late OP KEY: the reply to OP on KEY comes when others are told to, which is later than attr_ttl
-late() {
-	printf '[{"op": "%s", "key": "%s", "times": 1, "do": "delay", "until": "reload"}]\n' "$1" "$2" >"$tmp/late.json"
-	set_faults "$tmp/late.json"
-}
+# The reply comes later than attr_ttl.
 reply() {
 	sleep 0.6
 	set_faults
@@ -29,7 +25,7 @@ make() {
 
 for what in 'close new' 'mkdir dir/' 'symlink link'; do
 	key=${what#* } what=${what% *}
-	late $put "$key"
+	set_rules "$(held_once $put "$key")"
 	make "$what" >"$tmp/made" 2>&1 &
 	maker=$!
 	wait_held $put
@@ -43,7 +39,7 @@ done
 # What is added is an object, which goes once the file is composed of it.
 if on_gs; then
 	head -c 12000000 /dev/urandom | store_put old
-	late batch '*'
+	set_rules "$(held_once batch '*')"
 	fdo_begin open wa "$mnt/old" write 10 pause close size "$mnt/old"
 	: >"$tmp/fdo/go"
 	wait_held batch

@@ -16,8 +16,7 @@ holding() {
 	fdo_begin src "$tmp/data" open wct "$mnt/$1" write 12000000 pause close
 	expect_eq "ok" "$(fdo rename "$mnt/$1" "$mnt/${3:-$1.1}")" "$1: a file of which parts were sent is renamed"
 	if on_gs; then op=MoveObject; else op=$2; fi
-	printf '[{"op": "%s", "key": "*%s*", "times": 1, "do": "delay", "until": "reload"}]\n' "$op" "${1##*/}" >"$tmp/held.json"
-	set_faults "$tmp/held.json"
+	set_rules "$(held_once "$op" "*${1##*/}*")"
 	: >"$tmp/fdo/go"
 	wait_held "$op"
 	calls=''
@@ -27,9 +26,8 @@ during() {
 	said=$1; shift
 	"$@" >"$tmp/$said" 2>&1 &
 	calls="$calls $!"
-	wait_for 20 is_over_or_waits $!
+	wait_begun $!
 }
-is_over_or_waits() { grep -q '^State:.*zombie' "/proc/$1/status" || [ ! -e "/proc/$1" ] || is_in_call "$1"; }
 # over NAME: the close has ended, so have the calls, and both names are right
 over() {
 	set_faults

@@ -8,21 +8,18 @@
 need_fuse
 plan 20
 hundred_files
-looks_at_record() { [ "$(tail -n "+$fault_from" "$requests" | grep -c 'HeadObject .*\.ckptfs/intent/')" -ge 2 ]; }
-rules() { echo "[$*]" >"$tmp/rules.json" && set_faults "$tmp/rules.json"; }
-late='"until": "reload"'
 # refused TIMES: the copy of one file
 refused() { echo "{\"op\": \"CopyObject\", \"key\": \"e/f00099\", \"times\": $1, \"do\": \"status\", \"status\": 403, \"code\": \"AccessDenied\"},"; }
 
 # both SKIP OP KEY [FIRST [THEN]]: the mount renames d to e, until its record is to be written after SKIP times. OP on KEY
 # holds ckptctl recover, and the mount goes on. FIRST and THEN are refused meanwhile.
 both() {
-	rules "${4-}{\"op\": \"PutObject\", \"key\": \".ckptfs/intent/*\", \"skip\": $1, \"do\": \"delay\", $late}"
+	set_rules "${4-}$(held_once PutObject '.ckptfs/intent/*' "$1")"
 	fdo rename "$mnt/d" "$mnt/e" >"$tmp/renamed" &
 	renames=$!
 	check "a rename writes its record late, after $1 times" wait_held PutObject
 	kill -STOP "$mount_pid"
-	rules "${5-}{\"op\": \"$2\", \"key\": \"$3\", \"times\": 1, \"do\": \"hold\", $late}"
+	set_rules "${5-}$(held_once "$2" "$3" 0 hold)"
 	recover >"$tmp/out" 2>"$tmp/err" &
 	recovers=$!
 	check "ckptctl is held at $2 of $3" wait_held "$2"

@@ -17,10 +17,16 @@
 #   fdo ...                      system calls, one after the other (fdo.c)
 #   fdo_begin ...; fdo_next; fdo_ends WORDS NAME     the same in the background until `pause`; on to
 #                                the next one; to the end, one check of what it said. $fdo_pid
+#   fdo_call                     on to the next call, which waits in the mount, or to a `pause` just behind it
 #   set_faults [FILE]            the store goes wrong as tests/faults/FILE.json says, or /FILE, or no more;
 #                                a test whose faults meet no request fails
+#   set_rules RULE...            the same with rules as they are
+#   held_once OP KEY [SKIP [HOW]]   a rule: after SKIP (0) the next such request is held up until the rules change; HOW is
+#                                delay for its reply, or hold where it takes effect later, too, or stall
+#   still_held OP KEY [HOW]      a rule: what is held up already stays so, and nothing else is
 #   wait_held OP [N]             N requests (1) are held up by rules that say "until": "reload", since the last set_faults
 #   wait_in_call PID             the process, of which all that waits is calls on the mount, sleeps, and not just for a moment
+#   wait_begun PID               it does so, or is over
 #   let_users_mount              in a mount namespace of the test's own ($CKPTFS_IN_NAMESPACE): every user may open
 #                                /dev/fuse, whatever its mode on this machine
 #   forget_pages FILE...         the kernel's pages of these files go, and of no other test's
@@ -118,6 +124,14 @@ set_faults() {
 	wait_for 10 faults_are_set || { echo "Bail out! the store does not take $1.json"; exit 1; }
 }
 
+set_rules() {
+	printf ', %s\n' "$@" | sed '1s/,/[/; $s/$/]/' >"$tmp/rules.json"
+	set_faults "$tmp/rules.json"
+}
+held_rule() { printf '{"op": "%s", "key": "%s", "skip": %s, "times": %s, "do": "%s", "until": "reload"}' "$@"; }
+held_once() { held_rule "$1" "$2" "${3:-0}" 1 "${4:-delay}"; }
+still_held() { held_rule "$1" "$2" 0 0 "${3:-delay}"; }
+
 is_held() {
 	[ "$(tail -n "+$fault_from" "$requests" | awk -v op="held:$(echo "$1" | op_names)" '$2 == op' | wc -l)" -ge "${2:-1}" ]
 }
@@ -129,6 +143,8 @@ in_call() {
 # In the daemon's hands, or the kernel's, where another call holds the directory.
 is_in_call() { in_call "$1" && sleep 0.2 && in_call "$1"; }
 wait_in_call() { wait_for 20 is_in_call "$1"; }
+is_over_or_waits() { grep -q '^State:.*zombie' "/proc/$1/status" || [ ! -e "/proc/$1" ] || is_in_call "$1"; }
+wait_begun() { wait_for 20 is_over_or_waits "$1"; }
 
 # Sanitizers change how much memory is used, and how fast.
 sanitized() { [ "${SANITIZERS:-no}" != no ]; }
@@ -249,6 +265,10 @@ fdo_rests() { [ -e "$tmp/fdo/paused" ] || ! kill -0 "$fdo_pid" 2>/dev/null; }
 fdo_next() {
 	: >"$tmp/fdo/go"
 	wait_for 30 test ! -e "$tmp/fdo/go" && wait_for 30 fdo_rests
+}
+fdo_call() {
+	: >"$tmp/fdo/go"
+	wait_for 30 test ! -e "$tmp/fdo/go" && wait_begun "$fdo_pid"
 }
 fdo_ends() {
 	[ ! -e "$tmp/fdo/paused" ] || : >"$tmp/fdo/go"
