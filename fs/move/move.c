@@ -490,9 +490,7 @@ static int send_entry(struct move *v, const struct store_entry *e)
         mutex_lock(&v->mtx);
         v->locked.flying++;
         mutex_unlock(&v->mtx);
-        int err = strlen(p->dst) > STORE_KEY_MAX ? -ENAMETOOLONG
-                  : v->resumes                   ? store_head(v->job.store, p->dst, twin_headed, p)
-                                                 : send_piece(p);
+        int err = v->resumes ? store_head(v->job.store, p->dst, twin_headed, p) : send_piece(p);
         if (!err)
                 return 0;
         piece_free(p);
