@@ -117,6 +117,17 @@ static const struct {
          0,
          2,
          "ac"},
+        /* a token that ended is renewed, once */
+        {{.reply = {{200, PART("0", "204 No") PART("1", "401 No") PART("2", "401 No")},
+                    {200, PART("0", "204 No") PART("1", "204 No")}}},
+         0,
+         2,
+         "bc"},
+        {{.reply = {{200, PART("0", "401 No") PART("1", "401 No") PART("2", "401 No")},
+                    {200, PART("0", "401 No") PART("1", "401 No") PART("2", "204 No")}}},
+         -EACCES,
+         2,
+         "abc"},
         /* what is refused keeps no others from being deleted */
         {{.reply = {{200, PART("0", "403 No") PART("1", "503 No") PART("2", "204 No")},
                     {200, PART("0", "204 No")}}},

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gs_batch.c: several requests in one (Content-Type: multipart/mixed), each answered by itself.
  *
- * A part is a request with a path and no host, and a body where its own headers say so. */
+ * A part is a request with a path and no host, and a body where its own headers say so. "The HTTP
+ * headers for the outer batch request [...] apply to every request in the batch" (Cloud Storage,
+ * "Sending batch requests"): so a token is refused by each of them, and not by the batch. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +75,7 @@ static const char *behind_headers(const char *p)
 static int run_part(struct service *s, struct request *outer, const char *part, size_t n)
 {
         static const char host[] = "Host: batch\r\n";
+        const char *auth = http_header(&outer->rq, "authorization");
         CLEANUP(buf_release) struct buf head = BUF_INIT;
         CLEANUP(release_inner) struct request x = {.headers = BUF_INIT, .in_batch = true};
         const char *request = behind_headers(part);
@@ -87,6 +90,8 @@ static int run_part(struct service *s, struct request *outer, const char *part, 
         memcpy(x.id, outer->id, sizeof x.id);
         buf_add(&head, request, (size_t)(line - request));
         buf_adds(&head, host);
+        if (auth)
+                buf_addf(&head, "Authorization: %s\r\n", auth);
         if (buf_add(&head, line, n - (size_t)(line - part)) || buf_adds(&head, "\r\n\r\n"))
                 return -ENOMEM;
         int nhead = http_parse(head.p, head.len, &x.rq);

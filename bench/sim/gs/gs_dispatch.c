@@ -239,7 +239,7 @@ static void begin_json(struct service *s, struct request *x, struct buf *path)
                 gs_refuse(x, *x->bucket ? 404 : 501, "", NULL);
                 return;
         }
-        if (!x->in_batch && bearer_denied(s, x))
+        if (strcmp(op->name, "batch") && bearer_denied(s, x))
                 return;
         if (*x->bucket && !object_store_has_bucket(s->objects, x->bucket))
                 gs_fail(x, -ENXIO);

@@ -76,6 +76,7 @@ struct op {
         bool waits;        /* for credentials */
         unsigned serial;   /* of the credentials of this try; the kind's */
         bool by_session;   /* they were those of a session; the kind's */
+        bool renewed;      /* a part of a batch had them renewed; the kind's */
         int sum;           /* the checksum that this try has beside the body; the kind's */
         unsigned no_sums;  /* those that the server refused of earlier tries; the kind's */
         bool wants_sum;    /* the server asked for one; the kind's */

@@ -73,6 +73,16 @@ int gcs_delete_many_build(struct store_kind *k, struct op *op)
         return gcs_send(k, op, &m);
 }
 
+/* "For each 401 request the credentials should be refreshed and then sent again in a separate
+ * batch" (the vendor's client for Python, BatchHttpRequest.execute): once. */
+static bool renews(struct store_kind *k, struct op *op)
+{
+        if (op->renewed)
+                return false;
+        cred_chain_forget(k->creds, op->serial);
+        return op->renewed = true;
+}
+
 static int inner_answer(struct op *op, int status, const char *body, size_t n)
 {
         /* What another host has put there stays. */
@@ -80,6 +90,8 @@ static int inner_answer(struct op *op, int status, const char *body, size_t n)
 
         if ((status >= 200 && status < 300) || status == 404 || stays)
                 return 0;
+        if (status == 401)
+                return OP_AGAIN;
         const char *reason = "";
         static const char *const known[] = {"rateLimitExceeded", "userRateLimitExceeded"};
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -94,7 +106,8 @@ static int inner_answer(struct op *op, int status, const char *body, size_t n)
 /* What became of each request of a batch; of one that has no answer, OP_RETRY. */
 struct answers {
         int v[BATCH_MAX];
-        size_t n; /* that came */
+        size_t n;         /* that came */
+        size_t n_refused; /* for their credentials */
 };
 
 /* The number of the request that an answer is for, told between `from` and its status line: "If you
@@ -118,7 +131,7 @@ static void read_replies(struct op *op, struct answers *a)
 {
         const char *from = op->in.p, *p = from;
 
-        a->n = 0;
+        a->n = a->n_refused = 0;
         for (size_t i = 0; i < BATCH_MAX; i++)
                 a->v[i] = OP_RETRY;
         for (; (p = strstr(p, "HTTP/1.1 ")); p += 9) {
@@ -127,10 +140,19 @@ static void read_replies(struct op *op, struct answers *a)
                 const char *end = strstr(p + 9, "\nHTTP/1.1 ");
                 size_t len = end ? (size_t)(end - p) : strlen(p);
                 size_t i = number_of(from, p, a->n++);
+                int status = (int)strtol(p + 9, NULL, 10);
+                a->n_refused += status == 401;
                 if (i < BATCH_MAX)
-                        a->v[i] = inner_answer(op, (int)strtol(p + 9, NULL, 10), p, len);
+                        a->v[i] = inner_answer(op, status, p, len);
                 from = p;
         }
+}
+
+static void refuse(struct answers *a)
+{
+        for (size_t i = 0; i < BATCH_MAX; i++)
+                if (a->v[i] == OP_AGAIN)
+                        a->v[i] = -EACCES;
 }
 
 static void swap(char **v, size_t i, size_t k)
@@ -219,6 +241,8 @@ int gcs_delete_many_parse(struct store_kind *k, struct op *op)
                          "%zu answers to a batch of %zu", answers.n, sent);
                 return OP_RETRY;
         }
+        if (answers.n_refused && !renews(k, op))
+                refuse(&answers);
         size_t done = sort_out(op, &answers, sent, &answer);
         int err = done ? count_done(op, done) : OP_AGAIN;
         return answer ? answer : err;
