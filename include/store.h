@@ -56,9 +56,10 @@ enum {
         STORE_CAP_UNSORTED = 1 << 9,    /* listings come in any order */
         STORE_CAP_WHOLE_COPY = 1 << 10, /* a copied part is a whole object, of any size */
         STORE_CAP_IN_ORDER = 1 << 11, /* parts go one after the other: see STORE_UPLOAD_RESUMABLE */
-        STORE_CAP_DELETE_IF = 1 << 12, /* store_delete_if() is atomic */
-        STORE_CAP_APPEND = 1 << 13,    /* store_append() */
-        STORE_CAP_ONE_LINE = 1 << 14   /* keys hold neither CR nor LF */
+        STORE_CAP_DELETE_IF = 1 << 12,  /* store_delete_if() is atomic */
+        STORE_CAP_APPEND = 1 << 13,     /* store_append() */
+        STORE_CAP_ONE_LINE = 1 << 14,   /* keys hold neither CR nor LF */
+        STORE_CAP_COMPLETE_AS = 1 << 15 /* store_upload_complete_as() */
 };
 
 /* How an object of many parts is made, where a kind has several ways. */
@@ -418,6 +419,10 @@ int store_upload_part_copy(struct store_upload *up, unsigned partno, const char 
  * after it took effect is found out and counts as success. done() gets etag and size. */
 int store_upload_complete(struct store_upload *up, const struct store_cond *cond,
                           store_done_fn *done, void *arg);
+/* The same under another key than it was begun with. NULL: that one. Needs STORE_CAP_COMPLETE_AS
+ * (-EOPNOTSUPP). */
+int store_upload_complete_as(struct store_upload *up, const char *key,
+                             const struct store_cond *cond, store_done_fn *done, void *arg);
 
 /* Forgets the upload and its parts; one that is unknown is a success. obj is NULL. */
 int store_upload_abort(struct store_upload *up, store_done_fn *done, void *arg);

@@ -184,10 +184,10 @@ int store_upload_part_copy(struct store_upload *up, unsigned no, const char *src
         return ask_part("part copy", up, no, len, done, arg);
 }
 
-int store_upload_complete(struct store_upload *up, const struct store_cond *cond,
-                          store_done_fn *done, void *arg)
+int store_upload_complete_as(struct store_upload *up, const char *key,
+                             const struct store_cond *cond, store_done_fn *done, void *arg)
 {
-        (void)up, (void)cond;
+        (void)up, (void)key, (void)cond;
         ask("complete", "", done, arg);
         return 0;
 }

@@ -4,7 +4,7 @@
 CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 21
+plan 30
 start_store --hns
 mount_ckptfs attr_ttl=0
 
@@ -63,3 +63,15 @@ expect_eq "ok ok ok ENAMETOOLONG" "$(fdo open wct "$deep/f" write 10 close) $(fd
 rm -r "$mnt/$name" "$mnt/d"
 expect_eq "0:" "$?:$(ls "$mnt")" "rm -r leaves nothing"
 umount_ckptfs
+
+# The store makes a folder for each object that is put below it, and keeps it when the object goes.
+for way in multipart compose resumable; do
+	mount_ckptfs attr_ttl=0 part_size=5M upload=$way
+	mkdir "$mnt/writing"
+	fdo_begin open wct "$mnt/writing/f" write 22000000 pause close
+	fdo rename "$mnt/writing" "$mnt/$way" >/dev/null
+	fdo_ends "ok ok ok ok" "a file of which parts were sent is published in a renamed folder with upload=$way"
+	expect_eq "ENOENT 22000000" "$(fdo size "$mnt/writing") $(objects size "$way/f")" \
+		"a folder that was renamed does not come again with upload=$way"
+	umount_ckptfs
+done

@@ -370,6 +370,7 @@ static void completed_locked(struct wfile *f, struct upload_request *t) REQUIRES
         t->upload = NULL;
         METRIC_ADD(uploads_committed, 1);
         store_upload_free(TAKE_PTR(f->locked.upload.handle));
+        free(TAKE_PTR(f->locked.upload.key));
         f->locked.upload.state = UPLOAD_NONE;
 }
 
@@ -420,7 +421,6 @@ static void move_locked(struct wfile *f, struct outcome *out, struct upload_requ
 {
         if (!commit_enter_locked(f, COMMIT_MOVING))
                 return;
-        free(TAKE_PTR(f->locked.upload.key));
         snprintf(t->match, STORE_ETAG_MAX, "%s", obj->etag);
         t->obj = *obj;
         t->cond = (struct store_cond){.if_absent = f->locked.if_absent};

@@ -148,11 +148,13 @@ void upload_request_abort_locked(struct wfile *f, struct outcome *out) REQUIRES(
         f->locked.upload.state = UPLOAD_NONE;
 }
 
-/* The name that the upload is completed under when that is not the file's any more; else NULL. */
+/* The name that the upload is completed under when that is not the file's any more; else NULL. What
+ * is recorded is so by the name that it was begun with, wherever it could be completed. */
 static const char *first_name_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
+        bool any = store_caps(f->env->store) & STORE_CAP_COMPLETE_AS && !f->locked.commit.conflict;
         bool whole = f->locked.commit.sending.plan.put || wfile_is_clone_locked(f);
-        return whole ? NULL : f->locked.upload.key;
+        return whole || any ? NULL : f->locked.upload.key;
 }
 
 /* The key is for this file alone when it goes by way of its first name. */
@@ -526,6 +528,14 @@ static int check_sum(struct upload_request *t)
         return -EIO;
 }
 
+static int complete_upload(struct upload_request *t)
+{
+        struct store *s = t->file->env->store;
+        bool as = !t->src && store_caps(s) & STORE_CAP_COMPLETE_AS;
+
+        return store_upload_complete_as(t->upload, as ? t->key : NULL, &t->cond, request_done, t);
+}
+
 /* What has the file's name is what was changed. */
 static void target_headed(void *arg, int err, const struct store_object *obj)
 {
@@ -533,7 +543,7 @@ static void target_headed(void *arg, int err, const struct store_object *obj)
         if (err == -ENOENT || (!err && strcmp(obj->etag, t->base)))
                 err = -ESTALE;
         if (!err)
-                err = store_upload_complete(t->upload, &t->cond, request_done, t);
+                err = complete_upload(t);
         if (err)
                 request_done(t, err, NULL);
 }
@@ -546,7 +556,7 @@ static int complete(struct upload_request *t)
         if (conflict_is_recorded(t))
                 return conflict_record(t);
         return t->src && t->base ? store_head(t->file->env->store, t->key, target_headed, t)
-                                 : store_upload_complete(t->upload, &t->cond, request_done, t);
+                                 : complete_upload(t);
 }
 
 static int copy_whole(struct upload_request *t)
@@ -560,10 +570,9 @@ static int copy_whole(struct upload_request *t)
 /* Once more, with the metadata that there are now. */
 static int publish(struct upload_request *t)
 {
-        return t->kind == REQUEST_PUT ? send_part(t)
-               : t->kind == REQUEST_CLONE
-                       ? copy_whole(t)
-                       : store_upload_complete(t->upload, &t->cond, request_done, t);
+        return t->kind == REQUEST_PUT     ? send_part(t)
+               : t->kind == REQUEST_CLONE ? copy_whole(t)
+                                          : complete_upload(t);
 }
 
 static int move(struct upload_request *t)

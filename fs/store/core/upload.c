@@ -288,11 +288,27 @@ static int any_part(void *arg, unsigned partno, const struct upload_part *part)
 int store_upload_complete(struct store_upload *up, const struct store_cond *cond,
                           store_done_fn *done, void *arg)
 {
+        return store_upload_complete_as(up, NULL, cond, done, arg);
+}
+
+int store_upload_complete_as(struct store_upload *up, const char *key,
+                             const struct store_cond *cond, store_done_fn *done, void *arg)
+{
         if (!upload_each(up, any_part, NULL))
                 return -EINVAL;
+        if (key && !(store_caps(up->s) & STORE_CAP_COMPLETE_AS))
+                return -EOPNOTSUPP;
+        int err = key ? store_check_key(up->s, key) : 0;
+        if (err)
+                return err;
         CLEANUP(op_freep) struct op *op = new_op(up, OP_COMPLETE, arg);
         if (!op || op_set_cond(op, cond))
                 return -ENOMEM;
+        if (key) {
+                free(op->key);
+                if (!(op->key = store_full_key(up->s, key)))
+                        return -ENOMEM;
+        }
         op->maybe_done = up->known;
         op->finish = op_finish_object;
         op->done.object = done;

@@ -256,7 +256,8 @@ static void gcs_secret_file(struct store_kind *k, char *out, size_t n)
 const struct store_ops store_gcs = {
         .scheme = "gs",
         .caps = STORE_CAP_IF_ABSENT | STORE_CAP_IF_MATCH | STORE_CAP_COPY_LARGE |
-                STORE_CAP_COPY_IF | STORE_CAP_DELETE_IF | STORE_CAP_ONE_LINE,
+                STORE_CAP_COPY_IF | STORE_CAP_DELETE_IF | STORE_CAP_ONE_LINE |
+                STORE_CAP_COMPLETE_AS,
         .object_max = 5ULL << 40,
         .bucket_len = store_plain_bucket,
         .open = gcs_open,

@@ -18,7 +18,7 @@ static int begin(struct store_kind *k, struct op *op, struct gcs_msg *m, const c
         CLEANUP(buf_release) struct buf name = BUF_INIT;
         const char *theirs = strchr(id, '.');
 
-        if (gcs_upload_name(&name, k, id, op->key))
+        if (gcs_own_name(&name, k, id, op))
                 return -ENOMEM;
         if (theirs)
                 gcs_query(m, "uploadId", theirs + 1);
@@ -170,7 +170,7 @@ int gcs_multipart_look(struct store_kind *k, struct op *op)
 {
         CLEANUP(buf_release) struct buf name = BUF_INIT;
 
-        if (gcs_upload_name(&name, k, op->id, op->key) || !(op->src = buf_take(&name)))
+        if (gcs_own_name(&name, k, op->id, op) || !(op->src = buf_take(&name)))
                 return -ENOMEM;
         op->stage = GCS_LOOK;
         return OP_AGAIN;
@@ -245,7 +245,7 @@ int gcs_multipart_abort(struct store_kind *k, struct op *op)
                 int err = begin(k, op, &m, op->id);
                 return err ? err : gcs_send(k, op, &m);
         }
-        if (gcs_upload_name(&name, k, op->id, op->key))
+        if (gcs_own_name(&name, k, op->id, op))
                 return -ENOMEM;
         if (k->keys)
                 return gcs_xml_delete(k, op, name.p, NULL);

@@ -62,7 +62,7 @@ static int begin(struct store_kind *k, struct op *op, const char *id, const stru
         CLEANUP(json_freep) struct json *j = json_new_object();
         CLEANUP(buf_release) struct buf name = BUF_INIT;
 
-        int err = gcs_upload_name(&name, k, id, op->key);
+        int err = gcs_own_name(&name, k, id, op);
         if (!err)
                 err = json_add_string(j, "name", name.p);
         if (!err)

@@ -121,6 +121,11 @@ int gcs_upload_name(struct buf *name, const struct store_kind *k, const char *id
         return buf_add(name, id, n);
 }
 
+int gcs_own_name(struct buf *name, const struct store_kind *k, const char *id, const struct op *op)
+{
+        return gcs_upload_name(name, k, id, op->up ? op->up->key : op->key);
+}
+
 bool gcs_is_piece(const struct store_kind *k, const char *name, const char *id)
 {
         size_t n = strlen(id);

@@ -13,6 +13,8 @@ bool gcs_composed(const char *id);
 int gcs_tmp_name(struct buf *name, const struct store_kind *k, const char *rest);
 /* The object of ours that stands for the upload. */
 int gcs_upload_name(struct buf *name, const struct store_kind *k, const char *id, const char *key);
+/* The same for an op, which may be to complete it under another key than it was begun with. */
+int gcs_own_name(struct buf *name, const struct store_kind *k, const char *id, const struct op *op);
 /* The other way round for a multipart upload, its id without that of the server: 0, -ENOMEM, or
  * -EINVAL for what is not the name of one. Where the name has no room for the key, it is told
  * instead, and leads back to itself. */
