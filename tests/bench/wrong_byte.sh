@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 16
+plan 19
 cd "$tmp" || exit 1
 mkdir mnt
 echo '[]' >faults
@@ -75,6 +75,24 @@ echo '[{"op": "GetObject", "key": "*shard-*", "do": "status", "status": 404, "co
 kill -HUP "$store_pid"
 fails "an object that is gone as soon as it is saved is no suffix that was wrong" "shard-000-00000-of-00001: No such file or directory$" \
 	load shards size=4M warmup=0 $direct
+# Of two jobs the first one fails: figures of it would be none.
+some_fail() {
+	echo '[{"op": "PutObject", "key": "*_00000.pt", "times": 1, "do": "status", "status": 403, "code": "AccessDenied"},
+		{"op": "PutObject", "key": "*step*distcp", "times": 1, "do": "status", "status": 403, "code": "AccessDenied"}]' >faults
+	kill -HUP "$store_pid"
+	name=$1; shift
+	load "$@" $direct seed=1,2
+	expect_eq "1 1 1" "$? $(grep -c '^s3 seed=1 *failed: Permission denied' load.out) $(grep -c '^s3 seed=2  *[a-z ]*[0-9]' load.out)" "$name"
+	diag "$(cat load.out)"
+}
+some_fail "the table of async says which job failed" async size=4M steps=1 step_time=1ms
+some_fail "the table of mlperf says which job failed" mlperf model.hidden=64 model.layers=3 model.ffn=256 model.vocab=512 epochs=1 mlperf.interval=1ms
+if bench_has HAVE_OPENBLAS; then
+	some_fail "the table of train says which job failed" train model=gpt-mini model.layers=1 model.vocab=64 model.block=8 batch_size=1 \
+		warmup_steps=0 steps=2 train.mode=fsdp format=dcp save=sync
+else
+	skip "the table of train says which job failed" "built without OpenBLAS"
+fi
 right
 check "without the fault the same directory is loaded" load dcp_ddp_load $model $direct suffix="$suffix"
 

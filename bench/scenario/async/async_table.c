@@ -110,7 +110,12 @@ void async_table(const struct json *run, FILE *to)
         fprintf(to, " %9s %11s %9s\n", "step_s", "inflation %", "peak GB");
         for (size_t j = 0; j < labels.n; j++) {
                 const struct json *job = json_at(jobs, j);
+                const char *error = json_string(json_get(job, "error"), NULL);
                 fprintf(to, "%-24s", job_label(&labels, j));
+                if (error) {
+                        fprintf(to, " failed: %s\n", error);
+                        continue;
+                }
                 for (int i = 0; i < ASYNC_VALUES; i++)
                         fprintf(to, " %9.4f", median(job, i));
                 fprintf(to, " %9.4f %11.1f %9.2f\n", metric(job, "step_s"),

@@ -87,6 +87,11 @@ void mlperf_table(const struct json *run, FILE *to)
                 "storage", "mode", "GiB", "save s", "GiB/s", "load s", "GiB/s");
         for (size_t j = 0; j < json_count(jobs); j++) {
                 const struct json *suite = json_get(json_at(jobs, j), "metrics");
+                const char *error = json_string(json_get(json_at(jobs, j), "error"), NULL);
+                if (error) {
+                        fprintf(to, "%-32s failed: %s\n", job_label(&labels, j), error);
+                        continue;
+                }
                 fprintf(to, "%-32s %-7s", job_label(&labels, j),
                         json_string(json_get(suite, "mode"), "-"));
                 for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)

@@ -155,7 +155,7 @@ void dataflux_lines(const struct json *job, FILE *to)
         list_line(suite, "load", a_rank, to);
         if (a_rank)
                 fprintf(to,
-                        "Size of the tensors of rank 0: %.2f MB\nSize of all tensors: %.2f MB\n",
+                        "Size of the tensors of rank 0: %.2f MiB\nSize of all tensors: %.2f MiB\n",
                         json_number(a_rank, 0) / (1 << 20),
                         json_number(json_get(suite, "bytes"), 0) / (1 << 20));
 }

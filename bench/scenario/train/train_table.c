@@ -333,7 +333,10 @@ void train_table(const struct json *run, FILE *to)
                 "last loss", "peak GB");
         for (size_t j = 0; j < labels.n; j++) {
                 const struct json *job = json_at(jobs, j);
-                if (!metrics_of(job))
+                const char *error = json_string(json_get(job, "error"), NULL);
+                if (error)
+                        fprintf(to, "%-*s failed: %s\n", width, job_label(&labels, j), error);
+                if (error || !metrics_of(job))
                         continue;
                 fprintf(to, "%-*s", width, job_label(&labels, j));
                 for (size_t p = 0; p < PHASES; p++)
