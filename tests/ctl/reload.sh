@@ -3,7 +3,7 @@
 # reload.sh: ckptctl reload changes what a mount that runs can change, and names what it cannot.
 . "${srcdir:?}/tests/lib/mount.sh"
 need_fuse
-plan 26
+plan 27
 start_store
 dir=$tmp/control
 cd "$tmp" || exit 1
@@ -106,6 +106,9 @@ expect_eq "debug 1.0 GiB" "$(ctl status | sed -n 's/^daemon.*log_level=//p') $(m
 # Options that are set one by one do not look at the file.
 ctl set log_level=info >"$tmp/out" 2>"$tmp/err"
 expect_eq "0 info" "$? $(ctl status | sed -n 's/^daemon.*log_level=//p')" "an option is set although the file is broken"
+ctl set part_size=1 >"$tmp/out" 2>&1
+expect_eq "1 1" "$? $(ctl status | grep -c 'ckptctl set: nothing is changed: part_size=1 .*: correct it, and set it again$')" \
+	"an option that is set wrong is not to be reloaded"
 printf 'log_level: error\nmemory: 3G\n' >options.yaml
 ctl set log_level=debug >"$tmp/out" 2>"$tmp/err"
 set_is=$(memory)

@@ -249,9 +249,10 @@ static int reload(struct command *c, const char *who, const char *list, char *te
         notify_ready(m->url, m->mountpoint);
         mutex_unlock(&m->options);
         if (err)
-                log_warn_of(
-                        LOG_ABOUT(.operation = "reload", .remedy = "correct it, and reload again"),
-                        "%s: %s", who, text);
+                log_warn_of(LOG_ABOUT(.operation = "reload",
+                                      .remedy = list ? "correct it, and set it again"
+                                                     : "correct it, and reload again"),
+                            "%s: %s", who, text);
         else
                 log_info("%s: %s", who, text);
         return err;
