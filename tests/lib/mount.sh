@@ -14,6 +14,7 @@
 #                                S3's names, on gs too (op_names); SetMeta is a change of metadata alone, MoveObject
 #                                what gives an object another name
 #   on_gs                        whether the store speaks Google Cloud Storage (CKPTFS_TEST_SCHEME)
+#   need_mapped_bypass           skips the rest where the kernel maps no files that are read past its page cache
 #   fdo ...                      system calls, one after the other (fdo.c)
 #   fdo_begin ...; fdo_next; fdo_ends WORDS NAME     the same in the background until `pause`; on to
 #                                the next one; to the end, one check of what it said. $fdo_pid
@@ -191,6 +192,12 @@ mount_ckptfs() {
 	mount_watch "$mount_pid" </dev/null >/dev/null 2>&1 &
 	wait_for 60 mounted_or_dead
 	mounted || { echo "Bail out! the bucket cannot be mounted"; exit 1; }
+}
+
+need_mapped_bypass() {
+	grep -q 'no shared mappings of files that bypass it' "$mount_log" || return 0
+	umount_ckptfs
+	skip_rest "what is read past the page cache" "this kernel does not map it"
 }
 
 expect_log() { allowed="$allowed$1

@@ -6,6 +6,7 @@
 #   check_fails "name" command args...      passes when the command returns 1 to 123: it was found, and ended by itself
 #   expect_eq WANT GOT "name"
 #   skip "name" "reason"
+#   skip_rest "name" "reason"   each check that is still to come, and the test ends
 #   skip_all "reason"           instead of plan: the whole test needs what the machine lacks
 #   lacks GROUP "reason"        the same, but a failure where CKPTFS_REQUIRE (as "interop,sdk") has the group
 #
@@ -87,6 +88,11 @@ skip() {
 	! is_missing "$2" || { not_ok "$1"; diag "CKPTFS_REQUIRE has deep: $2"; return 0; }
 	tap_n=$((tap_n + 1))
 	echo "ok $tap_n - $1 # SKIP $2"
+}
+
+skip_rest() {
+	while [ "$tap_n" -lt "$tap_planned" ]; do skip "$1" "$2"; done
+	exit 0
 }
 
 # check_is TEST...: the result of $name, whose command ended with $rc

@@ -55,11 +55,7 @@ expect_reads always
 umount_ckptfs
 
 mount_ckptfs read_cache=never
-if grep -q 'no shared mappings of files that bypass it' "$mount_log"; then
-	umount_ckptfs
-	while [ "$tap_n" -lt "$tap_planned" ]; do skip "what bypasses the page cache" "this kernel does not map it"; done
-	exit 0
-fi
+need_mapped_bypass
 never() {
 	reads 20000000 20000000 "read_cache=never bypasses the page cache" in_large_blocks large1
 	reads 20000000 20000000 "read_cache=never keeps no pages" in_large_blocks large1

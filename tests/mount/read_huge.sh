@@ -27,11 +27,7 @@ reads_way() {
 }
 
 mount_ckptfs memory=64M # of which half may hold what was read
-if grep -q 'no shared mappings of files that bypass it' "$mount_log"; then
-	umount_ckptfs
-	while [ "$tap_n" -lt "$tap_planned" ]; do skip "what is read past the page cache" "this kernel does not map it"; done
-	exit 0
-fi
+need_mapped_bypass
 reads huge0 # from here on it is known how dd reads
 
 reads_way $size "a file that memory does not hold is read past the page cache" huge1
