@@ -129,7 +129,6 @@ EXTRA_DIST += \
 	%D%/readonly.json \
 	%D%/reads_pause.json \
 	%D%/reader_killed.json \
-	%D%/recover_slow.json \
 	%D%/rename_batch_denied.json \
 	%D%/rename_copied_late.json \
 	%D%/rename_copy_denied.json \

@@ -17,10 +17,10 @@ fdo rename "$mnt/e" "$mnt/d" >/dev/null
 set_faults rename_dir_target_held
 fdo rename "$mnt/d" "$mnt/e" >"$tmp/renamed" &
 renames=$!
-wait_for 20 objects size e/f00000 >"$tmp/copied"
+wait_held MoveObject
 printf theirs | store_put e/f00001
-wait $renames
 set_faults
+wait $renames
 # promise: rename.dir-fails
 expect_eq ENOTEMPTY "$(cat "$tmp/renamed")" "a rename of a directory does not replace what another host puts at its new name"
 check "all files are where they were when another host has the new name" all_in d
@@ -31,12 +31,13 @@ objects rm e/f00001
 set_faults rename_dir_target_held
 fdo rename "$mnt/d" "$mnt/e" >"$tmp/renamed" &
 renames=$!
-wait_for 20 objects size e/f00000 >"$tmp/copied"
+wait_held MoveObject
+wait_for 20 objects size e/f00000
 printf theirs | store_put e/f00000
 printf added | store_put e/added
 printf theirs | store_put e/f00001
-wait $renames
 set_faults
+wait $renames
 expect_eq ENOTEMPTY "$(cat "$tmp/renamed")" "a rename of a directory fails while another host publishes below its new name"
 # promise: rename.dir-fails
 expect_eq "e/added e/f00000 e/f00001 added theirs" "$(store_ls e | xargs) $(store_cat e/added) $(store_cat e/f00000)" \
@@ -117,12 +118,14 @@ else # where it is copied, and deleted then
 fi
 
 # The daemon dies in the middle.
-mount_ckptfs attr_ttl=0
+mount_ckptfs attr_ttl=0 stall_timeout=120s
+learn_copies
 set_faults rename_slow
 fdo rename "$mnt/e" "$mnt/k" >"$tmp/said" 2>&1 &
 mover=$!
 some_copied() { [ "$(store_ls k/ | wc -l)" -ge 10 ]; }
-check "a rename is under way" wait_for 60 some_copied
+check "a rename is under way" wait_held MoveObject
+wait_for 60 some_copied
 kill -KILL "$mount_pid"
 wait "$mount_pid" 2>/dev/null
 umount -l "$mnt"

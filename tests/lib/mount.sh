@@ -28,6 +28,7 @@
 #   wait_held OP [N]             N requests (1) are held up by rules that say "until": "reload", since the last set_faults
 #   wait_in_call PID             the process, of which all that waits is calls on the mount, sleeps, and not just for a moment
 #   wait_begun PID               it does so, or is over
+#   learn_copies                 the mount tries out what the store honors in a copy, which its first copies else do
 #   let_users_mount              in a mount namespace of the test's own ($CKPTFS_IN_NAMESPACE): every user may open
 #                                /dev/fuse, whatever its mode on this machine
 #   forget_pages FILE...         the kernel's pages of these files go, and of no other test's
@@ -146,6 +147,11 @@ is_in_call() { in_call "$1" && sleep 0.2 && in_call "$1"; }
 wait_in_call() { wait_for 20 is_in_call "$1"; }
 is_over_or_waits() { grep -q '^State:.*zombie' "/proc/$1/status" || [ ! -e "/proc/$1" ] || is_in_call "$1"; }
 wait_begun() { wait_for 20 is_over_or_waits "$1"; }
+
+learn_copies() {
+	: >"$mnt/learn"
+	fdo rename2 n "$mnt/learn" "$mnt/learned" >"$tmp/learned" && rm "$mnt/learned"
+}
 
 # Sanitizers change how much memory is used, and how fast.
 sanitized() { [ "${SANITIZERS:-no}" != no ]; }
