@@ -148,8 +148,6 @@ EXTRA_DIST += \
 	%D%/rename_slow.json \
 	%D%/rename_some_denied.json \
 	%D%/rename_taken_back.json \
-	%D%/rename_target_late.json \
-	%D%/rename_through_late.json \
 	%D%/resumable_begun_anew.json \
 	%D%/resumable_damaged.json \
 	%D%/resumable_gone.json \

@@ -6,41 +6,52 @@
 need_fuse
 plan 17
 start_store
-mount_ckptfs attr_ttl=0 part_size=5M
+mount_ckptfs attr_ttl=0 part_size=5M stall_timeout=120s
 printf renamed | store_put source
 printf 'the old one' | store_put target
 for victim in source target; do fdo size "$mnt/$victim"; done >"$tmp/said"
-# begun OPERATION: a request has come whose answer is late.
+# renames: it is under way, and the store has done it, but not said so.
 begun() { [ "$(store_cat target)" = renamed ]; }
+renames() {
+	set_rules "$(held_once MoveObject '[st]*')"
+	fdo rename "$mnt/source" "$mnt/target" >"$tmp/renamed" &
+	renames=$!
+	wait_held MoveObject
+	wait_for 20 begun
+}
+# meanwhile COMMAND...: what fdo does while that is so, and may have to wait
+meanwhile() {
+	"$tools/tests/lib/fdo" "$@" >"$tmp/changed" &
+	changes=$!
+	wait_begun $changes
+	set_faults
+	wait $changes
+	wait $renames
+}
 
 # The target.
-set_faults rename_target_late
-fdo rename "$mnt/source" "$mnt/target" >"$tmp/renamed" &
-renames=$!
-wait_for 20 begun
-fdo_begin open wt "$mnt/target" write 5 pause close
+fdo_begin pause open wt "$mnt/target" write 5 pause close
+renames
+fdo_call
+set_faults
+wait_for 30 fdo_rests
 wait $renames
 expect_eq "ok 5" "$(cat "$tmp/renamed") $(fdo size "$mnt/target")" "a truncate of a name that is being replaced cuts the new file"
-fdo_ends "ok ok ok ok" "the writer of the file that was cut publishes it"
+fdo_ends "ok ok ok ok ok" "the writer of the file that was cut publishes it"
 expect_eq "xxxxx" "$(store_cat target)" "the file that was cut is published in its place"
 
 printf renamed | store_put source
-fdo rename "$mnt/source" "$mnt/target" >"$tmp/renamed" &
-renames=$!
-wait_for 20 begun
-expect_eq "ok" "$(fdo truncate 0 "$mnt/target")" "a truncate by name cuts the one file or the other"
-wait $renames
+renames
+meanwhile truncate 0 "$mnt/target"
+expect_eq "ok" "$(cat "$tmp/changed")" "a truncate by name cuts the one file or the other"
 expect_eq "ok renamed renamed" "$(cat "$tmp/renamed") $(store_cat target) $(cat "$mnt/target")" "the new file is whole after a truncate by name"
 
 printf renamed | store_put source
-fdo rename "$mnt/source" "$mnt/target" >"$tmp/renamed" &
-renames=$!
-wait_for 20 begun
-expect_eq "ok" "$(fdo chmod 0640 "$mnt/target")" "chmod changes the one file or the other"
-wait $renames
+renames
+meanwhile chmod 0640 "$mnt/target"
+expect_eq "ok" "$(cat "$tmp/changed")" "chmod changes the one file or the other"
 expect_eq "ok renamed 644" "$(cat "$tmp/renamed") $(cat "$mnt/target") $(stat -c %a "$mnt/target")" \
 	"the new file has the attributes of the chmod"
-set_faults
 
 # Attributes that an upload could not take along are sent after its close: each such request is refused a few times.
 head -c 12000000 /dev/urandom >"$tmp/big"

@@ -5,7 +5,7 @@
 need_fuse
 if on_gs; then plan 27; else plan 26; fi
 start_store
-mount_ckptfs attr_ttl=0 part_size=5M memory=64M
+mount_ckptfs attr_ttl=0 part_size=5M memory=64M stall_timeout=120s
 printf a >"$mnt/a"
 printf b >"$mnt/b"
 
@@ -23,16 +23,18 @@ expect_log 'sent: not published, .* Permission denied'
 # Another's object gets the old name once the store has taken the step whose reply is late: S3 has the
 # new name by then, and the close holds; Google's store has the old one, from which nothing can go on.
 if on_gs; then
-	step=tmp promise="a close whose object is replaced before it moves on says ESTALE" end=ESTALE
+	step=HeadObject key=tmp promise="a close whose object is replaced before it moves on says ESTALE" end=ESTALE
 else
-	step=late promise="a close whose object has its new name succeeds" end=ok
+	step=CopyObject key=late promise="a close whose object has its new name succeeds" end=ok
 fi
-set_faults rename_late
 fdo_begin open wct "$mnt/tmp" write 12000000 pause close
 fdo rename "$mnt/tmp" "$mnt/late" >/dev/null
+set_rules "$(held_once $step $key)"
 : >"$tmp/fdo/go"
-wait_for 20 objects size $step
+wait_held $step
+on_gs || wait_for 20 objects size late
 printf theirs | store_put tmp
+set_faults
 fdo_ends "ok ok ok $end" "$promise"
 expect_eq "theirs" "$(store_cat tmp)" "what was put under the old name meanwhile stays"
 objects rm tmp

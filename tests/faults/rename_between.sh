@@ -61,18 +61,17 @@ else
 fi
 
 # The same of an upload that goes through the name it was begun with.
-set_faults rename_through_late
+set_rules "$(held_once CopyObject sent)"
 fdo_begin open wct "$mnt/begun" write 12000000 pause close
 fdo rename "$mnt/begun" "$mnt/sent" >"$tmp/said"
 : >"$tmp/fdo/go"
-wait_for 20 objects size sent >"$tmp/copied"
-sleep 3
+wait_held CopyObject
 printf theirs | store_put begun
+set_faults
 fdo_ends "ok ok ok ok" "a file is renamed while its upload is under way"
 # promise: rename.sent
 expect_eq "theirs 12000000" "$(store_cat begun) $(objects size sent)" "what was put at its first name meanwhile stays"
 rm "$mnt/sent" "$mnt/begun"
-set_faults
 
 # What was renamed without having been published does not take the place of another's object.
 printf 1 | store_put final

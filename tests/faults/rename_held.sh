@@ -5,7 +5,7 @@
 need_fuse
 plan 14
 start_store
-mount_ckptfs attr_ttl=0
+mount_ckptfs attr_ttl=0 stall_timeout=120s
 mkdir "$mnt/d" "$mnt/d/empty"
 (cd "$mnt/d" && for i in 1 2 3 4 5 6; do echo $i >f$i; done && echo slow >slow && ls -l) >/dev/null
 head -c 30000000 /dev/urandom >"$tmp/data"
@@ -18,9 +18,18 @@ set_faults rename_held
 # whose name is changing.
 changes=''
 change() {
-	(cd "$mnt/d" && : >"$tmp/in-$1" && wait_for 60 test -e "$tmp/go${3:+-$3}" && eval "$2" >"$tmp/said-$1" 2>&1) &
+	(cd "$mnt/d" && : >"$tmp/in-$1" && wait_for 60 test -e "$tmp/go${3:+-$3}" &&
+		: >"$tmp/at-$1" && eval "exec $2" >"$tmp/said-$1" 2>&1) &
 	changes="$changes $!"
+	eval "change_$1=$!"
 	wait_for 20 test -e "$tmp/in-$1"
+}
+# begun NAME...: they wait for the rename
+begun() {
+	for name; do
+		wait_for 20 test -e "$tmp/at-$name"
+		eval "wait_begun \$change_$name"
+	done
 }
 change unlink 'rm f1'
 change mkdir 'mkdir made'
@@ -37,12 +46,16 @@ fdo rename "$mnt/d" "$mnt/e" >"$tmp/renamed" &
 changes="$changes $!"
 half() { [ "$(store_ls e/ | grep -c 'f[1-6]$')" -eq 6 ]; }
 check "a rename is under way" wait_for 60 half
+wait_held MoveObject
 # A change holds the directory in the kernel until it is done: names are asked for before.
 : >"$tmp/go-first"
 cat <&3 >"$tmp/rest" &
 changes="$changes $!"
-sleep 0.5
+wait_begun $!
+begun rewrite read
 : >"$tmp/go"
+begun unlink mkdir rmdir create rename chmod symlink truncate
+set_faults
 failed=0
 for pid in $changes; do wait "$pid" || failed=$((failed + 1)); done
 expect_eq "ok 0" "$(cat "$tmp/renamed") $failed" "a rename ends, and so do changes inside the directory"
@@ -67,9 +80,7 @@ set_faults reader_killed
 fdo rename "$mnt/read" "$mnt/moved" >"$tmp/said" &
 mover=$!
 wait_held MoveObject
-: >"$tmp/fdo/go"
-wait_for 30 test ! -e "$tmp/fdo/go"
-wait_in_call "$fdo_pid"
+fdo_call
 kill -KILL "$fdo_pid"
 wait "$fdo_pid" 2>/dev/null
 expect_eq 1 "$(kill -0 $mover && echo 1)" "a process that reads what is being renamed is killed before that is done"
