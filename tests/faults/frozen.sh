@@ -10,10 +10,10 @@ head -c 12000000 /dev/urandom >"$tmp/data"
 head -c 100000 "$tmp/data" >"$tmp/small"
 mount_ckptfs part_size=5M attr_ttl=0 stall_timeout=2s deadline=4s
 
-# The second part stands still, and its connection is as dead after the stop as one that a router forgot.
-set_faults part_stall
+# A part stands still, and its connection is as dead after the stop as one that a router forgot.
+set_rules "$(held_once UploadPart file 0 stall)"
 fdo_begin src "$tmp/data" open wct "$mnt/file" write 12000000 pause close
-sleep 0.5
+wait_held UploadPart
 freeze "$mount_pid"
 sleep 5
 thaw "$mount_pid"
@@ -40,12 +40,12 @@ fdo_ends "ok ok ok ok ok" "a close whose tries failed before and after a long st
 umount_ckptfs
 
 # Ten files are written and read while the request of one, begun before, waits for its answer.
-mount_ckptfs part_size=5M attr_ttl=0
+mount_ckptfs part_size=5M attr_ttl=0 stall_timeout=120s
 set_faults one_slow_key
 fdo open wct "$mnt/slow" write 1000 close >"$tmp/slow_said" &
 slow_pid=$!
 at_exit 'kill $slow_pid 2>/dev/null'
-sleep 0.2
+wait_held PutObject
 others() {
 	for i in 0 1 2 3 4 5 6 7 8 9; do
 		cp "$tmp/small" "$mnt/quick$i" && cmp "$tmp/small" "$mnt/quick$i" && rm "$mnt/quick$i" || return 1
@@ -54,13 +54,13 @@ others() {
 # promise: deadline.alone
 check "files are written, read and removed while the store is slow for another" others
 check "the slow one is still under way then" kill -0 "$slow_pid"
+set_faults
 wait "$slow_pid"
 expect_eq "ok ok ok" "$(cat "$tmp/slow_said")" "the slow one is written in the end"
-set_faults
 umount_ckptfs
 
 # Forty processes ask for one file, each with requests of its own: as many as may run at once, and more.
-mount_ckptfs part_size=5M attr_ttl=0
+mount_ckptfs part_size=5M attr_ttl=0 stall_timeout=120s
 store_put slow <"$tmp/small"
 cat "$mnt/slow" >/dev/null
 set_faults slow_reads

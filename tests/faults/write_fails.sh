@@ -24,8 +24,8 @@ expect_eq old "$(store_cat large)" "the old version stands"
 check "no upload is left" wait_for 10 no_upload
 fdo_begin open wt "$mnt/large" write 6000000 pause slot 1 open r "$mnt/large" fsync close \
 	open w "$mnt/large" fsync close slot 0 write 1 close
-wait_for 10 grep -q 'UploadPart.* 403 .*status' "$requests"
-sleep 0.3 # until the daemon has seen that reply too
+has_failed() { [ "$(getfattr --only-values --absolute-names -n user.ckptfs.state "$mnt/large")" = failed ]; }
+wait_for 10 has_failed
 # promise: publish.errors
 fdo_ends "ok ok ok ok ok EACCES ok ok EACCES ok ok EACCES EACCES" \
 	"a write says so once it is known, and an fsync by whatever descriptor"
