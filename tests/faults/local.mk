@@ -79,7 +79,6 @@ EXTRA_DIST += \
 	%D%/checks_slowed.json \
 	%D%/complete_200_with_error.json \
 	%D%/complete_200_with_error_once.json \
-	%D%/complete_late.json \
 	%D%/complete_reply_lost.json \
 	%D%/copies_denied.json \
 	%D%/empty_pages.json \
@@ -101,8 +100,6 @@ EXTRA_DIST += \
 	%D%/gs_operation_forgotten.json \
 	%D%/gs_pieces_stay.json \
 	%D%/gs_tmp_stays.json \
-	%D%/link_late.json \
-	%D%/looks_late.json \
 	%D%/name_copies_denied.json \
 	%D%/name_deletes_denied.json \
 	%D%/name_moves_denied.json \
@@ -141,7 +138,6 @@ EXTRA_DIST += \
 	%D%/rename_ends_late.json \
 	%D%/rename_held.json \
 	%D%/rename_hiccups.json \
-	%D%/rename_late.json \
 	%D%/rename_moved_back.json \
 	%D%/rename_one_held.json \
 	%D%/rename_rest_denied.json \
@@ -160,8 +156,6 @@ EXTRA_DIST += \
 	%D%/skewed_for_good.json \
 	%D%/slow_reads.json \
 	%D%/through_gone.json \
-	%D%/through_held.json \
-	%D%/through_slow.json \
 	%D%/unlink_late.json \
 	$(NULL)
 

@@ -9,7 +9,7 @@ said() { grep -c 'does not honor If-Match in a copy' "$mount_log.old"; }
 
 for way in ignore refuse honor; do
 	start_store --copy-if $way
-	mount_ckptfs
+	mount_ckptfs stall_timeout=120s
 	printf one >"$mnt/a"
 	chmod 600 "$mnt/a"
 	expect_eq "600" "$(stat -c %a "$mnt/a")" "$way: attributes change"
@@ -33,21 +33,25 @@ done
 
 # Two hosts take the same name at once. Both are told that it is free, if they ask.
 use_mount other
-mount_ckptfs
+mount_ckptfs stall_timeout=120s
 printf other >"$mnt/theirs"
 fdo rename2 n "$mnt/theirs" "$mnt/theirs2" >/dev/null # finds out what the server honors
 use_mount first
-set_faults looks_late
 for turn in 1 2 3; do
 	use_mount other
 	mv "$mnt/theirs2" "$mnt/theirs"
 	use_mount first
 	printf mine >"$mnt/mine"
+	set_rules "$(held_once CopyObject lock$turn 0 hold)" "$(held_once CopyObject lock$turn 1 hold)"
 	fdo rename2 n "$mnt/mine" "$mnt/lock$turn" >"$tmp/said1" &
 	renames=$!
 	use_mount other
-	fdo rename2 n "$mnt/theirs" "$mnt/lock$turn" >"$tmp/said2"
+	fdo rename2 n "$mnt/theirs" "$mnt/lock$turn" >"$tmp/said2" &
+	renames="$renames $!"
 	use_mount first
+	wait_held CopyObject 2
+	set_faults
+	# shellcheck disable=SC2086 # two
 	wait $renames
 	# promise: rename.noreplace
 	expect_eq "EEXIST ok" "$(sort "$tmp/said1" "$tmp/said2" | xargs)" "of two hosts that take a name one fails"
@@ -57,7 +61,6 @@ for turn in 1 2 3; do
 	mv "$mnt/theirs" "$mnt/theirs2"
 done
 use_mount first
-set_faults
 umount_ckptfs
 
 # What was never published has its new name in its own mount alone, and claims it when it is published: all of it

@@ -6,7 +6,7 @@ need_fuse
 if on_gs; then plan 37; else plan 59; fi
 start_store
 # In so little memory nothing of what was sent is kept.
-mount_ckptfs part_size=5M memory=64M attr_ttl=0
+mount_ckptfs part_size=5M memory=64M attr_ttl=0 stall_timeout=120s
 head -c 26000000 /dev/urandom >"$tmp/data"
 head -c 12000000 "$tmp/data" >"$tmp/first"
 
@@ -62,40 +62,48 @@ check "what was written is kept for the old name" grep -q \
 expect_log 'new: its version'
 
 # Another file is renamed to the first name while the object is leaving it, or what is there is removed.
-completed() { [ "$(requests_of CompleteMultipartUpload)" -ge 1 ]; }
 leaving() { # NAME: a file is published as NAME.1 by way of NAME
 	fdo_begin src "$tmp/data" open wct "$mnt/$1" write 12000000 pause close
 	expect_eq "ok" "$(fdo rename "$mnt/$1" "$mnt/$1.1")" "$1: a file of which parts were sent is renamed"
-	requests_mark
-	set_faults through_held
+	set_rules "$(held_once HeadObject "$1")"
 	: >"$tmp/fdo/go"
-	wait_for 20 completed
+	wait_held HeadObject
+}
+# meanwhile CALL...: what fdo does with that name, and may have to wait for
+meanwhile() {
+	"$tools/tests/lib/fdo" "$@" >"$tmp/said" &
+	calls=$!
+	wait_begun $calls
+	set_faults
+	wait $calls
 }
 if ! on_gs; then
 	expect_eq "ok ok ok" "$(fdo open wct "$mnt/other" write 5 close)" "a file is published that is to be renamed"
 	leaving way
-	expect_eq "ok" "$(fdo rename "$mnt/other" "$mnt/way")" "a file is renamed to a name that another is leaving"
+	meanwhile rename "$mnt/other" "$mnt/way"
+	expect_eq "ok" "$(cat "$tmp/said")" "a file is renamed to a name that another is leaving"
 	fdo_ends "ok ok ok ok ok" "a file leaves its first name while that becomes another's"
 	same "a file that left its first name has all bytes" "$tmp/first" way.1
 	expect_eq "xxxxx" "$(store_cat way)" "a file that was renamed to a name that another was leaving stays"
 	leaving gone
-	fdo unlink "$mnt/gone" >"$tmp/unlinked"
+	meanwhile unlink "$mnt/gone"
 	fdo_ends "ok ok ok ok ok" "a file leaves its first name while that is removed"
 	same "a file whose first name is removed has all bytes" "$tmp/first" gone.1
 	leaving made
-	expect_eq "ok" "$(fdo symlink target "$mnt/made")" "a link is made at a name that another is leaving"
+	meanwhile symlink target "$mnt/made"
+	expect_eq "ok" "$(cat "$tmp/said")" "a link is made at a name that another is leaving"
 	fdo_ends "ok ok ok ok ok" "a file leaves its first name while a link is to be there"
 	expect_eq target "$(readlink "$mnt/made")" "a link at a name that another left is what was made"
 	same "a file whose first name became a link's has all bytes" "$tmp/first" made.1
 	leaving mode
-	chmod 600 "$mnt/mode" 2>"$tmp/changed"
+	meanwhile chmod 0600 "$mnt/mode"
 	fdo_ends "ok ok ok ok ok" "a file leaves its first name while what is there gets another mode"
 	same "a file whose first name gets another mode has all bytes" "$tmp/first" mode.1
 fi
 umount_ckptfs
 
 # What was sent is kept here, too.
-mount_ckptfs part_size=5M attr_ttl=0
+mount_ckptfs part_size=5M attr_ttl=0 stall_timeout=120s
 requests_mark
 fdo_begin src "$tmp/data" open wct "$mnt/tmp" write 12000000 pause write 14000000 pause close
 expect_eq "ok" "$(fdo rename "$mnt/tmp" "$mnt/kept")" "a file that is all here is renamed"
@@ -113,19 +121,23 @@ same "a file that is sent anew is at the store byte for byte" "$tmp/first" turn.
 expect_eq "xxxxx" "$(store_cat turn)" "a file that took the old name is at the store byte for byte"
 
 # Both are published at once: the new file waits until the old one has left its name.
-copied() { [ "$(requests_of CopyObject)" -ge 1 ]; }
 fdo_begin src "$tmp/data" open wct "$mnt/both" write 12000000 pause close
 expect_eq "ok" "$(fdo rename "$mnt/both" "$mnt/both.1")" "a file is renamed, and its old name taken"
-exec 9>"$mnt/both"
-printf new >&9
-on_gs || set_faults through_slow
-requests_mark
+mkdir "$tmp/other"
+FDO_DIR=$tmp/other "$tools/tests/lib/fdo" open wct "$mnt/both" write 3 pause close >"$tmp/said" &
+other=$!
+wait_for 30 test -e "$tmp/other/paused"
+on_gs || set_rules "$(held_once CopyObject both.1)"
 : >"$tmp/fdo/go"
-on_gs || wait_for 20 copied
-exec 9>&-
+on_gs || wait_held CopyObject
+: >"$tmp/other/go"
+wait_for 30 test ! -e "$tmp/other/go"
+wait_begun $other
+set_faults
+wait $other
 fdo_ends "ok ok ok ok ok" "a file is published at a name while another leaves it"
 same "the file that leaves the name is at the store byte for byte" "$tmp/first" both.1
-expect_eq "new" "$(store_cat both)" "the file that takes the name is at the store, too"
+expect_eq "xxx" "$(store_cat both)" "the file that takes the name is at the store, too"
 
 # What cannot leave its first name is one put by then. On Google Cloud Storage no upload has its name before its end.
 if ! on_gs; then

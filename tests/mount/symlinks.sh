@@ -73,7 +73,7 @@ expect_eq 1500 "$(ls -l "$mnt/many" | grep -c '^-rw-r--r--')" "ls -l shows types
 # promise: list.attributes
 check "ls -l asks once for each file" test "$(requests_of HeadObject)" -le 1510
 umount_ckptfs
-mount_ckptfs listed_attrs=assume
+mount_ckptfs listed_attrs=assume stall_timeout=120s
 requests_mark
 expect_eq 1500 "$(ls -l "$mnt/many" | grep -c '^-rw-r--r--')" "listed_attrs=assume lists names"
 # promise: list.assume
@@ -82,21 +82,25 @@ check "listed_attrs=assume asks for none of the files" test "$(requests_of HeadO
 # The name goes from the store before it goes here.
 ln -s aim "$mnt/late"
 if [ -z "$python" ]; then skip "a link is read while it gets another name" "python3 reads it"; else
-	set_faults link_late
+	on_gs && goes=objects.move || goes=DeleteObject
+	set_rules "$(held_once $goes late)"
 	$python -c 'import os, sys, time
 fd = os.open(sys.argv[1], os.O_PATH | os.O_NOFOLLOW)
 open(sys.argv[2], "w").close()
 end = time.time() + 60
 while not os.path.exists(sys.argv[3]) and time.time() < end:
     time.sleep(0.01)
-print(os.readlink("", dir_fd=fd))' "$mnt/late" "$tmp/held" "$tmp/gone" >"$tmp/target" &
+open(sys.argv[4], "w").close()
+print(os.readlink("", dir_fd=fd))' "$mnt/late" "$tmp/held" "$tmp/gone" "$tmp/reads" >"$tmp/target" &
 	reading=$!
 	wait_for 20 test -e "$tmp/held"
 	mv "$mnt/late" "$mnt/later" &
 	moving=$!
-	left() { [ -z "$(store_ls late | grep -x late)" ]; }
-	wait_for 20 left
+	wait_held $goes
 	: >"$tmp/gone"
+	wait_for 20 test -e "$tmp/reads"
+	wait_begun $reading
+	set_faults
 	wait $reading $moving
 	expect_eq aim "$(cat "$tmp/target")" "a link is read while it gets another name"
 fi

@@ -5,7 +5,7 @@
 need_fuse
 plan 25
 start_store
-mount_ckptfs attr_ttl=600s part_size=5M
+mount_ckptfs attr_ttl=600s part_size=5M stall_timeout=120s
 letters() { head -c "$1" /dev/zero | tr '\0' "$2"; }
 
 letters 1000 a | store_put file
@@ -88,15 +88,19 @@ fdo_ends "ok ok ok" "a version before the one with the new mode is closed"
 letters 12000000 a | store_put both
 reads=''
 for at in 3 7 1 9 4 8 2 6 5 10 11; do reads="$reads pause pread 4096 ${at}000000"; done
-was=$(objects etag both)
-is_new() { [ "$(objects etag both)" != "$was" ]; }
-set_faults complete_late
+if on_gs; then ends=objects.move; else ends=CompleteMultipartUpload; fi
+set_rules "$(held_once $ends '*both')"
 fdo_begin open +d "$mnt/both" $reads close
 fdo open w "$mnt/both" pwrite 1000 0 close >"$tmp/written" &
-wait_for 20 is_new # whose reply is late
+writes=$!
+wait_held $ends
+fdo_call
+found_none() { tail -n "+$fault_from" "$requests" | grep -qE ' (GetObject|objects.media) [^ ]* both .* (404|412) '; }
+wait_for 20 found_none
+set_faults
+wait_for 30 fdo_rests
 while fdo_rests && [ -e "$tmp/fdo/paused" ]; do fdo_next; done
-wait $!
+wait $writes
 expect_eq "ok ok ok" "$(cat "$tmp/written")" "a version is published slowly"
 fdo_ends "ok$(echo "$reads" | sed 's/ pause pread 4096 [0-9]*/ ok 4096/g') ok" "a file is read on through O_RDWR while it is published"
-set_faults
 umount_ckptfs
