@@ -134,8 +134,6 @@ EXTRA_DIST += \
 	%D%/rename_dir_listed_late.json \
 	%D%/rename_dir_refused_late.json \
 	%D%/rename_dir_target_held.json \
-	%D%/rename_ends_first.json \
-	%D%/rename_ends_late.json \
 	%D%/rename_held.json \
 	%D%/rename_hiccups.json \
 	%D%/rename_moved_back.json \

@@ -27,7 +27,7 @@ check "a file is being synced" wait_for 30 state_is "$mnt/late" uploading
 : >"$tmp/fdo/go"
 has_begun() { [ "$(wc -w <"$tmp/fdo/out")" -ge 7 ]; }
 check "a write waits for the sync of its file" wait_for 30 has_begun
-sleep 0.3 # so does the close
+wait_in_call "$fdo_pid" # so does the close
 thaw "$store_pid"
 wait $syncs
 has_size() { [ "$(objects size "$1" 2>/dev/null)" = "$2" ]; }

@@ -26,12 +26,11 @@ store_stop
 # While the end waits for one file, another is written by a descriptor that was open before.
 start_store
 set_faults put_late
-mount_ckptfs part_size=5M attr_ttl=0
+mount_ckptfs part_size=5M attr_ttl=0 stall_timeout=120s
 printf old | store_put kept
 fdo open wct "$mnt/late" write 100 close >"$tmp/out" &
 closing=$!
-wait_for 30 python3 -c 'import os, sys
-sys.exit(os.getxattr(sys.argv[1], "user.ckptfs.state") != b"uploading")' "$mnt/late"
+wait_held PutObject
 # The daemon may take some changes yet when it says that it ends: the last that it took stands, and none after it.
 cat >"$tmp/writes.py" <<'END'
 import errno, os, sys, time
@@ -55,10 +54,11 @@ wait_for 20 grep -q open "$tmp/written"
 kill -TERM "$mount_pid"
 wait_for 20 grep -q 'unmounting' "$mount_log"
 : >"$tmp/go"
+wait $writes
+set_faults
 wait $closing
 expect_eq "ok ok ok" "$(cat "$tmp/out")" "the end waits for a close"
 mount_ended "the end frees nothing that is used"
-wait $writes
 case $(sed 1d "$tmp/written") in
 E*) ok "what is written meanwhile is refused" ;;
 *) not_ok "what is written meanwhile is refused"; diag "$(cat "$tmp/written")" ;;
@@ -125,16 +125,15 @@ store_stop
 # Changes have been made at the store when the end comes, but for the replies, or the rest; and no file is open. Each has
 # a directory of its own, which the kernel locks.
 start_store
-mount_ckptfs part_size=5M attr_ttl=0
+mount_ckptfs part_size=5M attr_ttl=0 stall_timeout=120s
 for i in file dir killed unlink rmdir chmod; do
 	mkdir "$mnt/$i" "$mnt/$i/a" "$mnt/$i/b"
 	for file in a/1 a/2 c; do printf $file >"$mnt/$i/$file"; done
 done
-cat >"$tmp/changes_late.json" <<'END'
-[{"op": "MoveObject", "do": "delay", "stall": "3s"}, {"op": "SetMeta", "do": "delay", "stall": "3s"},
-{"op": "DeleteObject", "do": "delay", "stall": "3s"}, {"op": "DeleteObjects", "do": "delay", "stall": "3s"}]
-END
-set_faults "$tmp/changes_late.json"
+learn_copies
+late='"do": "delay", "until": "reload"'
+set_rules "{\"op\": \"MoveObject\", $late}" "{\"op\": \"SetMeta\", $late}" "{\"op\": \"DeleteObject\", $late}" \
+	"{\"op\": \"DeleteObjects\", $late}"
 # begin NAME CALL
 begin() {
 	name=$1; shift
@@ -153,9 +152,11 @@ begun() {
 	! grep -qx -e unlink/c -e rmdir/b/ "$tmp/keys" && objects meta chmod/c | grep -qx mode=33152
 }
 wait_for 30 begun
-kill -KILL $killed
-wait $killed 2>/dev/null
+kill -KILL $killed # which ends when its rename does
 kill -TERM "$mount_pid"
+wait_for 20 grep -q ': unmounting ' "$mount_log"
+set_faults
+wait $killed 2>/dev/null
 for i in file dir unlink rmdir chmod; do
 	eval "wait \$$i"
 	expect_eq ok "$(cat "$tmp/begun.$i")" "the end waits for a change of names or attributes that is under way: $i"
@@ -168,21 +169,20 @@ store_stop
 # A close waits for the rename of its file, which is under way when the end comes. (Google's store renames in one step.)
 on_gs && exit
 start_store
-cat >"$tmp/renames_late.json" <<'END'
-[{"op": "CopyObject", "key": "after", "do": "delay", "stall": "5s"}, {"op": "DeleteObject", "do": "delay", "stall": "2s"}]
-END
-mount_ckptfs part_size=5M attr_ttl=0
+mount_ckptfs part_size=5M attr_ttl=0 stall_timeout=120s
 printf old >"$mnt/before"
-set_faults "$tmp/renames_late.json"
+set_rules "$(held_once CopyObject after)"
 fdo_begin open wt "$mnt/before" write 100 pause close
 mv "$mnt/before" "$mnt/after" &
 renames=$!
-wait_for 30 grep -q ' HeadObject [^ ]* after ' "$requests"
+wait_held CopyObject
 : >"$tmp/fdo/go"
 closes() { ! find "/proc/$fdo_pid/fd" -lname "$mnt/*" | grep -q .; }
 wait_for 30 closes
-sleep 2 # from both to the mount, which does not tell
+wait_in_call "$fdo_pid"
 kill -TERM "$mount_pid"
+wait_for 20 grep -q ': unmounting ' "$mount_log"
+set_faults
 wait $renames
 expect_eq 0 $? "a rename that is under way at the end is made"
 mount_ended "the end waits for a close that waits for a rename"

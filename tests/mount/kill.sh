@@ -101,14 +101,15 @@ wait_for 30 kept_is_there # a killed process does not wait for it
 same "on_kill=publish publishes what was written" "$tmp/data" kept
 umount_ckptfs
 
-# A store that is slow: its requests are under way when the mount ends.
-store_stop
-start_store --ttfb 700ms
-mount_ckptfs part_size=5M
+# Requests of its upload are under way when the mount ends.
+mount_ckptfs part_size=5M stall_timeout=120s
+set_rules "$(held_once UploadPart '*late')"
 fdo_begin src "$tmp/data" open wct "$mnt/late" write 12000000 pause
-sleep 1
+wait_held UploadPart
 kill -KILL "$fdo_pid"; wait "$fdo_pid" 2>/dev/null
 expect_log 'late: not published, the version before it stands'
-umount_ckptfs
+umount "$mnt"
+set_faults
+mount_ended
 expect_eq "" "$(store_uploads)" "a mount that ends at once aborts the upload of a killed writer first"
 expect_eq "" "$(store_ls late)" "a mount that ends at once publishes nothing of a killed writer"

@@ -5,7 +5,7 @@
 need_fuse
 plan 24
 start_store
-mount_ckptfs attr_ttl=0
+mount_ckptfs attr_ttl=0 stall_timeout=120s
 head -c 30000000 /dev/urandom >"$tmp/data"
 head -c 20000000 /dev/urandom >"$tmp/data2"
 sum=$(cksum <"$tmp/data")
@@ -42,25 +42,24 @@ expect_eq "$sum" "$(cksum <&3)" "a reader has the old file after it was deleted"
 exec 3<&-
 check "a deleted file goes with the last close" wait_for 20 none_orphaned
 
-# A reader whose request is under way when the file moves: the store stops in the middle of each.
+# A reader whose request is under way when the file moves: the store has stopped in the middle of it.
 i=0 bad=0 moved=''
 store_put walk0 <"$tmp/data"
-set_faults reads_pause
 while [ $i -lt 5 ]; do
+	set_faults reads_pause
 	exec 3<"$mnt/walk$i" # before the rename, which the reader alone might not be
-	rm -f "$tmp/began"
-	{ head -c 65536 <&3; : >"$tmp/began"; cat <&3; } | cksum >"$tmp/sum" &
+	cksum <&3 >"$tmp/sum" &
 	reader=$!
-	wait_for 20 test -e "$tmp/began"
+	wait_held GetObject
 	moved="$moved$(fdo rename "$mnt/walk$i" "$mnt/walk$((i + 1))") "
 	[ ! -s "$tmp/sum" ] && kill -0 $reader || moved="${moved}late "
+	set_faults
 	wait $reader
 	exec 3<&-
 	[ "$(cat "$tmp/sum")" = "$sum" ] || bad=$((bad + 1))
 	i=$((i + 1))
 	forget_pages "$mnt/walk$i"
 done
-set_faults
 expect_eq "ok ok ok ok ok " "$moved" "a file moves while its reader waits for the store"
 expect_eq 0 $bad "readers follow a file that moves on and on"
 
@@ -68,29 +67,41 @@ expect_eq 0 $bad "readers follow a file that moves on and on"
 expect_eq "ok ok ok ok ok ok ok ok 10" "$(fdo open wct "$mnt/closed" write 70000 slot 1 open r "$mnt/closed" \
 	slot 0 close unlink "$mnt/closed" slot 1 pread 10 0)" "who opens what is written reads it though it is deleted then"
 fdo_begin open wct "$mnt/from" write 70000 slot 1 open r "$mnt/from" slot 0 close pause slot 1 pread 10 0
-set_faults rename_ends_late
+on_gs && ends=objects.move || ends=DeleteObject
+set_rules "$(held_once $ends from)"
 fdo rename "$mnt/from" "$mnt/to" >"$tmp/renamed" &
 renames=$!
-went() { ! objects size from >"$tmp/size" 2>&1; }
-check "a reader opens a file that is being renamed" wait_for 20 went
+check "a reader opens a file that is being renamed" wait_held $ends
+fdo_call
+set_faults
 fdo_ends "ok ok ok ok ok ok ok ok 10" "a reader reads a file while it is renamed"
 wait $renames
-set_faults
 rm "$mnt/to"
 
 # One that has read, and asks for more when the store has the file by its new name alone and has not said so: on Google
 # Cloud Storage nothing is found by the old name, which the reader is told before the rename ends, or after it.
-for faults in rename_ends_late rename_ends_first; do
+found_none() { tail -n "+$fault_from" "$requests" | grep -q ' objects.media [^ ]* from .* 404 '; }
+for when in before after; do
 	store_put from <"$tmp/data"
 	fdo_begin open rd "$mnt/from" pread 4096 0 pause pread 4096 20000000 close
-	set_faults $faults
+	set_rules "$(held_once $ends from)" "$(held_once GetObject from)"
 	fdo rename "$mnt/from" "$mnt/to" >"$tmp/renamed" &
 	renames=$!
-	check "the store has renamed a file that is read ($faults)" wait_for 20 went
-	: >"$tmp/fdo/go"
-	wait $renames
-	fdo_ends "ok 4096 ok 4096 ok" "a reader asks again for what it did not find during a rename ($faults)"
+	check "the store has renamed a file that is read, whose reader is told $when the rename ends" wait_held $ends
+	fdo_call
+	if on_gs; then
+		wait_held GetObject
+		if [ $when = before ]; then
+			set_rules "$(still_held $ends from)"
+			wait_for 20 found_none
+		else
+			set_rules "$(still_held GetObject from)"
+			wait $renames
+		fi
+	fi
 	set_faults
+	wait $renames
+	fdo_ends "ok 4096 ok 4096 ok" "a reader asks again for what it did not find during a rename, told $when that ends"
 	rm "$mnt/to"
 done
 
