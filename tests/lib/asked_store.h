@@ -11,7 +11,7 @@
 #include "store.h"
 #include "tests/lib/unit.h"
 
-enum { ASKED_MOST = 64 };
+enum { ASKED_MOST = 512 };
 
 struct store_upload {
         size_t n;
@@ -63,6 +63,13 @@ int store_head(struct store *s, const char *key, store_done_fn *done, void *arg)
 {
         (void)s;
         ask("head", key, done, arg);
+        return 0;
+}
+
+int store_head_later(struct store *s, unsigned ms, const char *key, store_done_fn *done, void *arg)
+{
+        (void)s;
+        ask(ms ? "later head" : "head", key, done, arg);
         return 0;
 }
 

@@ -189,6 +189,48 @@ START_TEST(what_another_host_put_before_the_rename_is_renamed)
 }
 END_TEST
 
+/* Two objects are copied, and ckptctl has the record by then. */
+static void begin_taken(void)
+{
+        const struct move_job job = {.from = "old/", .to = "new/", .done = done};
+
+        caps = 0;
+        ck_assert_int_eq(move_start(&job), 0);
+        answer_page("list old/", "old/a old/b", false); /* how many there are */
+        etag_now = "v1";
+        answer("put .ckptfs", 0);
+        answer_page("list old/", "old/a old/b", false);
+        answer("copy to new/a", 0);
+        answer("copy to new/b", 0);
+        answer("put .ckptfs", -ESTALE);
+        answer_page("list old/", "", false);
+}
+
+START_TEST(who_finds_the_record_taken_ends_when_it_is_gone)
+{
+        begin_taken();
+        answer("later head .ckptfs", 0);
+        answer("later head .ckptfs", -ETIMEDOUT);
+        ck_assert_int_eq(ends, 0);
+        answer("later head .ckptfs", -ENOENT);
+        ck_assert_int_eq(ends, 1);
+        ck_assert_int_eq(ended, 0);
+        ck_assert_uint_eq(answered, nasked);
+}
+END_TEST
+
+START_TEST(who_finds_the_record_taken_does_not_wait_for_ever)
+{
+        begin_taken();
+        unsigned looks = 0;
+        for (; !ends && looks < 1000; looks++)
+                answer("later head .ckptfs", 0);
+        ck_assert_uint_eq(looks, 480); /* two minutes */
+        ck_assert_int_eq(ended, 0);
+        ck_assert_uint_eq(answered, nasked);
+}
+END_TEST
+
 int main(void)
 {
         Suite *s = suite_create("move");
@@ -202,6 +244,8 @@ int main(void)
         tcase_add_test(t,
                        what_another_host_put_by_the_old_name_stays_when_nobody_knows_of_the_rename);
         tcase_add_test(t, what_another_host_put_before_the_rename_is_renamed);
+        tcase_add_test(t, who_finds_the_record_taken_ends_when_it_is_gone);
+        tcase_add_test(t, who_finds_the_record_taken_does_not_wait_for_ever);
         suite_add_tcase(s, t);
         return unit_main(s);
 }
