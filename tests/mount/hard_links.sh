@@ -3,7 +3,7 @@
 # hard_links.sh: hard_links=copy serves programs that take a name by a link and then remove the first one.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-if on_gs; then plan 25; else plan 28; fi
+if on_gs; then plan 27; else plan 30; fi
 start_store
 mount_ckptfs
 echo x >"$mnt/f"
@@ -43,6 +43,14 @@ expect_eq "ok 5" "$(fdo link w w2) $(store_cat w2 | wc -c)" "what is being writt
 rm w
 fdo_ends "ok ok ok ok ok" "the writer of a file that is linked goes on"
 expect_eq "5 " "$(store_cat w2 | wc -c) $(store_ls w | grep -v w2)" "what is written after a link is in no other file"
+# As the object_store of Rust copies: Icechunk, Lance, Delta Lake.
+echo before >onto
+expect_eq "ok ok newer" "$(fdo link newer 'onto#1' rename 'onto#1' onto) $(cat onto)" "a link is renamed over another file"
+# As a checkpoint of RocksDB.
+mkdir part
+fdo link newer part/1 link w2 part/2 >/dev/null
+expect_eq "ok newer 5 newer" "$(fdo rename part whole) $(cat whole/1) $(wc -c <whole/2) $(store_cat whole/1)" \
+	"a directory of links is renamed"
 ln -s newer s
 mkfifo p
 expect_eq "EPERM EPERM" "$(fdo link s s2 link p p2)" "other than files are refused"
