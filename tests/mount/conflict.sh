@@ -4,7 +4,7 @@
 # published: the other's object stands, and the bytes are kept. Whole rewrites go by the last close.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 34
+plan 38
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 mkdir "$tmp/mnt2"
@@ -76,6 +76,17 @@ fdo_ends "ok ok ok ESTALE" "an empty file that another mount deleted: close says
 expect_eq "" "$(store_ls gone)" "an empty file that another mount deleted stays deleted"
 ctl --discard >"$tmp/out"
 
+# An upload is found by the name that it was begun with.
+: >"$mnt/before"
+fdo_begin src "$tmp/data" open wa "$mnt/before" write 12000000 pause close
+expect_eq ok "$(fdo rename "$mnt/before" "$mnt/after")" "a file is renamed after parts of it were sent"
+printf theirs >"$other/after"
+# promise: change.version
+fdo_ends "ok ok ok ok ESTALE" "a renamed file that another mount replaced: close says ESTALE"
+ctl --force >"$tmp/out"
+expect_eq "0 published 12000000 before" "$? $(fields <"$tmp/out")" "ckptctl publishes a change that is kept of a renamed file"
+same "the renamed file that ckptctl published is what was written" "$tmp/data" before
+
 # Whole rewrites: the last close wins.
 printf old | store_put whole
 fdo_begin open wt "$mnt/whole" write 7000000 pause close
@@ -92,7 +103,7 @@ fdo_begin open wcx "$mnt/once" write 10 pause close
 printf theirs >"$other/once"
 fdo_ends "ok ok ok EEXIST" "the exclusive creation that came later fails"
 expect_eq theirs "$(store_cat once)" "the first creation is there after an exclusive one failed"
-expect_log '(large|small|deleted|empty|gone): its version .* is kept as'
+expect_log '(large|small|deleted|empty|gone|after): its version .* is kept as'
 expect_log '(tail|once): not published'
 umount "$other"
 wait $second

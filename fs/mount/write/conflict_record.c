@@ -133,6 +133,18 @@ static int add_part(void *arg, const struct store_part *part)
         return recovery_record_add_part(arg, &p);
 }
 
+/* The name by which the store finds the upload again: that which it was begun with. */
+static char *upload_name(const struct upload_request *t)
+{
+        struct wfile *f = t->file;
+
+        mutex_lock(&f->mtx);
+        const char *first = f->locked.upload.key;
+        char *name = strdup(first ? first : t->key);
+        mutex_unlock(&f->mtx);
+        return name;
+}
+
 /* What the record says. 0 or -ENOMEM. */
 static int describe(struct recovery_record *k, const struct upload_request *t)
 {
@@ -145,7 +157,7 @@ static int describe(struct recovery_record *k, const struct upload_request *t)
         clock_gettime(CLOCK_REALTIME, &ts);
         k->time_ns = (int64_t)ts.tv_sec * 1000000000;
         k->size = t->size;
-        k->key = strdup(upload && t->src ? t->src : t->key);
+        k->key = upload ? upload_name(t) : strdup(t->key);
         k->host = strdup(host);
         k->base = base ? strdup(base) : NULL;
         k->upload = upload ? strdup(store_upload_id(t->upload)) : NULL;
