@@ -15,6 +15,8 @@
 #include "store/core/store_int.h"
 #include "base/banned.h"
 
+enum { COMPLETE_LOOK = S3_VERIFY + 1 }; /* whether the upload is still there */
+
 struct composer {
         struct op *op;
         struct etag_sum sum;
@@ -81,6 +83,8 @@ int s3_complete_build(struct store_kind *k, struct op *op)
 
         if (op->stage == S3_VERIFY)
                 return s3_verify_build(k, op);
+        if (op->stage == COMPLETE_LOOK)
+                return s3_parts_build(k, op);
         int err = op->text.len ? 0 : compose(op);
         if (!err)
                 err = s3_put_headers(k, &m, op);
@@ -116,6 +120,35 @@ static int same_parts(struct op *op, const struct store_object *found)
         return etag_parts(found->etag) == op->nparts;
 }
 
+/* The version before, or another host's, may have as many bytes in as many parts. */
+static bool is_certain(const struct op *op, const struct store_object *found)
+{
+        return (found->has_crc && op->expect.has_crc) ||
+               (found->has_crc64 && op->expect.has_crc64) || (*op->expect.etag && !found->opaque);
+}
+
+/* Nobody else completes the upload: one that is still there was refused, indeed. */
+static int verified(struct store_kind *k, struct op *op)
+{
+        bool gone = op->refused.status == 404;
+
+        int err = s3_verify_parse(k, op, same_parts);
+        if (err || gone || !op->refused.status || is_certain(op, &op->obj))
+                return err;
+        op->stage = COMPLETE_LOOK;
+        return OP_AGAIN;
+}
+
+static int looked(struct store_kind *k, struct op *op)
+{
+        if (s3_ok(op) && !s3_is_error_body(op))
+                return op_refusal(op);
+        int err = s3_fault(k, op);
+        if (err > 0)
+                return err;
+        return err == -ENOENT ? 0 : op_refusal(op);
+}
+
 static bool may_be_ours(const struct op *op, int err)
 {
         return op_may_be_ours(op, err) || (op->maybe_done && err == -ENOENT);
@@ -147,7 +180,9 @@ int s3_complete_parse(struct store_kind *k, struct op *op)
         uint32_t crc;
 
         if (op->stage == S3_VERIFY)
-                return s3_verify_parse(k, op, same_parts);
+                return verified(k, op);
+        if (op->stage == COMPLETE_LOOK)
+                return looked(k, op);
         if (!s3_ok(op) || s3_is_error_body(op)) {
                 int err = s3_checksum_answer(k, op, s3_fault(k, op));
                 if (err == OP_RETRY && op->rq.status == 500 && op->gaps)
