@@ -45,15 +45,16 @@ struct move {
         char version[STORE_ETAG_MAX]; /* of the record: that which was written last */
         char *host;                   /* that began the rename, and when */
         int64_t begun_ns;
-        bool copied;    /* the record says so */
-        bool taken;     /* the record is another's, who is at this as well */
-        bool renames;   /* the store renames objects */
-        bool resumes;   /* of a record: what is where the objects go stays */
-        bool undoes;    /* what was sent goes back */
-        int failure;    /* why it is undone */
-        int left;       /* why it, or that, was not finished */
-        unsigned looks; /* at the record of another */
-        char *next;     /* page, for whoever lists */
+        bool copied;     /* the record says so */
+        bool taken;      /* the record is another's, who is at this as well */
+        bool left_alone; /* that one has ended, and what is left is sent here */
+        bool renames;    /* the store renames objects */
+        bool resumes;    /* of a record: what is where the objects go stays */
+        bool undoes;     /* what was sent goes back */
+        int failure;     /* why it is undone */
+        int left;        /* why it, or that, was not finished */
+        unsigned looks;  /* at the record of another */
+        char *next;      /* page, for whoever lists */
         struct store_walk walk;
         struct mutex mtx;
         struct {
@@ -118,12 +119,15 @@ static int write_record(struct move *v, bool undone, store_done_fn *done)
                                          .host = v->host,
                                          .time_ns = v->begun_ns};
         const struct store_cond cond = {.if_match = *v->version ? v->version : NULL};
+        struct store_meta meta = {.len = 0};
         free(v->text);
         v->text = rename_journal_print(&i);
         if (!v->text)
                 return -ENOMEM;
         struct store_body body = store_body_mem(v->text, strlen(v->text));
-        return store_put(v->job.store, v->record, &body, NULL, &cond, done, v);
+        /* By which it is known again after a lost reply where its ETag tells nothing. */
+        int err = store_meta_add(&meta, "ckptfs-turn", turn);
+        return err ? err : store_put(v->job.store, v->record, &body, &meta, &cond, done, v);
 }
 
 /* Of the reply to that. */
@@ -162,19 +166,25 @@ static void record_looked_at(void *arg, int err, const struct store_object *obj)
         struct move *v = arg;
         (void)obj;
 
-        if (err != -ENOENT)
+        if (!err) {
                 wait_for_other(v);
-        else if (v->copied || v->undoes)
+        } else if (err != -ENOENT) { /* after all tries of a request: four of them are enough */
+                v->left = v->left ? v->left : err;
+                v->looks += LOOKS / 4;
+                wait_for_other(v);
+        } else if (v->copied || v->undoes || v->left_alone) {
                 move_end(v, v->failure);
-        else
-                go_with_other(v); /* who has brought what could not be brought here */
+        } else { /* who has brought what could not be brought here */
+                v->left_alone = true;
+                go_with_other(v);
+        }
 }
 
 /* Until who has the record has deleted it. */
 static void wait_for_other(struct move *v)
 {
         v->taken = true;
-        if (v->looks++ == LOOKS ||
+        if (v->looks++ >= LOOKS ||
             store_head_later(v->job.store, LOOK_MS, v->record, record_looked_at, v))
                 say_left(v);
 }

@@ -25,6 +25,7 @@ fault_tests = \
 	%D%/rename_dir.sh \
 	%D%/rename_dir_between.sh \
 	%D%/rename_held.sh \
+	%D%/rename_record.sh \
 	%D%/rename_recovered.sh \
 	%D%/rename_sent_held.sh \
 	%D%/rename_with_recover.sh \
