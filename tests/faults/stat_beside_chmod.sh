@@ -4,7 +4,7 @@
 # long the store takes to say that it has been.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 8
+plan 10
 start_store
 echo '[{"op": "SetMeta", "times": 1, "do": "delay", "until": "reload"}]' >"$tmp/late.json"
 
@@ -34,3 +34,17 @@ published() {
 }
 published strict consistency=strict
 age=1 published 'attr_ttl is over' attr_ttl=500ms
+
+# Nothing is changed here: who is overtaken by another look has what that was told.
+mount_ckptfs stall_timeout=120s attr_ttl=0
+stat "$mnt/file" >/dev/null # else the kernel has the second wait for the first
+set_rules "$(held_once HeadObject file)"
+requests_mark
+stat "$mnt/file" >/dev/null &
+looking=$!
+wait_held HeadObject
+stat "$mnt/file" >/dev/null
+set_faults
+wait $looking
+expect_requests "a look that another overtakes is not repeated" HeadObject=5
+umount_ckptfs

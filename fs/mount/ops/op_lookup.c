@@ -161,7 +161,8 @@ static void lookup_rests(struct waiter *w)
 static bool lookup_doubts_locked(struct lookup *l, struct node *n) REQUIRES(tree_mutex)
 {
         bool changes = n->file && tree_changes_locked(l->m->tree, n);
-        bool past = l->sent_back ? n->stood_ns < l->since : n->attr_sync || n->known_ns > l->begun;
+        bool changed = n->attr_sync || n->known_ns > l->begun;
+        bool past = l->sent_back ? n->stood_ns < l->since : changed && n->stood_ns < l->begun;
 
         if (n->dir || changes || !past || l->tries++ == TRIES)
                 return false;
