@@ -22,7 +22,7 @@ struct jobs {
         const struct json **job;
         const struct json *list;
         struct job_labels labels;
-        bool beside_s3;
+        bool any_s3;
 };
 
 static void jobs_release(struct jobs *jobs)
@@ -50,7 +50,7 @@ static void row(struct doc *d, const struct jobs *jobs, size_t i)
         for (int p = 0; p < 2; p++)
                 doc_figure(d, moved ? shards_metric(job, phases[p], "cpu_s_per_gb") : 0, 2);
         const struct json *s3 = shards_direct(jobs->list, &jobs->labels, i);
-        for (int p = 0; jobs->beside_s3 && p < 2; p++) {
+        for (int p = 0; jobs->any_s3 && p < 2; p++) {
                 double direct = shards_metric(s3, phases[p], "gb_per_s");
                 double own = moved ? shards_metric(job, phases[p], "gb_per_s") : 0;
                 doc_figure(d, stats_ratio(own, direct), 2);
@@ -66,7 +66,7 @@ static void table(struct doc *d, const struct jobs *jobs)
                                              {"CPU-s per GB", "load"}, {relative, "save"},
                                              {relative, "load"}};
 
-        doc_table(d, columns, sizeof columns / sizeof columns[0] - (jobs->beside_s3 ? 0 : 2));
+        doc_table(d, columns, sizeof columns / sizeof columns[0] - (jobs->any_s3 ? 0 : 2));
         for (size_t i = 0; i < jobs->n; i++)
                 row(d, jobs, i);
         doc_table_end(d);
@@ -299,7 +299,7 @@ static struct jobs jobs_of(const struct json *run)
         const struct json *list = json_get(run, "job_results");
         struct jobs jobs = {.list = list, .labels = job_labels_of(list)};
 
-        jobs.beside_s3 = shards_beside_s3(&jobs.labels);
+        jobs.any_s3 = shards_any_s3(&jobs.labels);
         jobs.job = calloc(jobs.labels.n + 1, sizeof *jobs.job);
         for (const struct json *job = json_first(list); jobs.job && job && jobs.n < jobs.labels.n;
              job = json_next(job))

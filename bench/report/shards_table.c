@@ -114,13 +114,12 @@ const struct json *shards_direct(const struct json *jobs, const struct job_label
         return NULL;
 }
 
-bool shards_beside_s3(const struct job_labels *labels)
+bool shards_any_s3(const struct job_labels *labels)
 {
-        size_t direct = 0;
-
         for (size_t i = 0; i < labels->n; i++)
-                direct += !strcmp(labels->storage[i], "s3");
-        return direct && direct < labels->n;
+                if (!strcmp(labels->storage[i], "s3"))
+                        return true;
+        return false;
 }
 
 /* "; the store counted 1.000 times what was saved and 1.000 times what was loaded" */
@@ -265,7 +264,7 @@ static void cell(FILE *to, int width, int digits, double v)
                 fprintf(to, " %*s", width, "-");
 }
 
-static void row(FILE *to, const struct json *job, const char *label, int width, bool beside_s3,
+static void row(FILE *to, const struct json *job, const char *label, int width, bool any_s3,
                 const struct json *direct)
 {
         static const char *const phases[] = {"save", "load"};
@@ -278,7 +277,7 @@ static void row(FILE *to, const struct json *job, const char *label, int width, 
         }
         for (int p = 0; p < 2; p++)
                 cell(to, p ? 6 : 8, 2, moved ? shards_metric(job, phases[p], "cpu_s_per_gb") : 0);
-        for (int p = 0; beside_s3 && p < 2; p++)
+        for (int p = 0; any_s3 && p < 2; p++)
                 cell(to, p ? 6 : 8, 2,
                      stats_ratio(moved ? shards_metric(job, phases[p], "gb_per_s") : 0,
                                  shards_metric(direct, phases[p], "gb_per_s")));
@@ -287,7 +286,7 @@ static void row(FILE *to, const struct json *job, const char *label, int width, 
 
 static void headings(FILE *to, const struct json *jobs, const struct job_labels *labels, int width)
 {
-        const bool beside_s3 = shards_beside_s3(labels);
+        const bool any_s3 = shards_any_s3(labels);
         char line[300], median[40] = "";
         double epochs = json_number(job_key(json_first(jobs), "epochs"), 1);
 
@@ -296,23 +295,23 @@ static void headings(FILE *to, const struct json *jobs, const struct job_labels 
                 snprintf(median, sizeof median, ", medians of %g epochs", epochs);
         fprintf(to, "%s; seconds are the maximum over ranks%s\n\n", line, median);
         fprintf(to, "%-*s %13s %17s %19s%s\n", width, "", "save", "load", "CPU-s/GB",
-                beside_s3 ? "  speed / s3 [1]" : "");
+                any_s3 ? "  speed / s3 [1]" : "");
         fprintf(to, "%-*s %9s %7s %9s %7s %8s %6s%s\n", width, "storage", "s", "GB/s", "s", "GB/s",
-                "save", "load", beside_s3 ? "     save   load" : "");
+                "save", "load", any_s3 ? "     save   load" : "");
 }
 
 void shards_table(const struct json *run, FILE *to)
 {
         const struct json *jobs = json_get(run, "job_results");
         CLEANUP(job_labels_release) struct job_labels labels = job_labels_of(jobs);
-        const bool beside_s3 = shards_beside_s3(&labels);
+        const bool any_s3 = shards_any_s3(&labels);
         const int width = labels.width > 8 ? labels.width : 8;
 
         headings(to, jobs, &labels, width);
         for (size_t i = 0; i < labels.n; i++)
-                row(to, json_at(jobs, i), job_label(&labels, i), width, beside_s3,
+                row(to, json_at(jobs, i), job_label(&labels, i), width, any_s3,
                     shards_direct(jobs, &labels, i));
-        if (beside_s3)
+        if (any_s3)
                 fputs("[1] speed relative to s3 with the same keys, higher is better\n", to);
         for (size_t i = 0; i < labels.n; i++) {
                 char note[512];

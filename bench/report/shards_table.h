@@ -40,8 +40,8 @@ bool shards_moves_data(const struct json *job);
 /* What the i-th job is compared with: the one on s3 with the same keys, or NULL. */
 const struct json *shards_direct(const struct json *jobs, const struct job_labels *labels,
                                  size_t i);
-/* Whether there are jobs on s3 and others. */
-bool shards_beside_s3(const struct job_labels *labels);
+/* Whether a job is on s3. */
+bool shards_any_s3(const struct job_labels *labels);
 /* Model, bytes and ranks of the jobs that did not fail, in one line. */
 void shards_headline(const struct json *jobs, char *out, size_t n);
 /* How a job was measured, or why it failed, in one line. */
