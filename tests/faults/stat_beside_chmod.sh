@@ -4,7 +4,7 @@
 # long the store takes to say that it has been.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 10
+plan 11
 start_store
 echo '[{"op": "SetMeta", "times": 1, "do": "delay", "until": "reload"}]' >"$tmp/late.json"
 
@@ -47,4 +47,14 @@ stat "$mnt/file" >/dev/null
 set_faults
 wait $looking
 expect_requests "a look that another overtakes is not repeated" HeadObject=5
+
+# No end of changes: a look waits for a few of them.
+set_rules '{"op": "SetMeta", "do": "delay", "stall": "50ms"}'
+changes_on() { until [ -e "$tmp/enough" ]; do chmod "$1" "$mnt/file"; done; }
+pids=
+for mode in 600 640 644 660; do changes_on $mode & pids="$pids $!"; done
+check "a look ends though the mode is changed again and again" timeout 20 stat "$mnt/file"
+: >"$tmp/enough"
+wait $pids
+set_faults
 umount_ckptfs

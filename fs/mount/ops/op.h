@@ -223,7 +223,9 @@ struct op_ask {
         unsigned asked; /* how often, for a version */
         int64_t begun;
 };
-enum { OP_ASK_MOST = 100 }; /* changes of attributes in a row that are waited for */
+/* Changes of attributes in a row that are waited for: by who opens, and by who only looks, and is
+ * told what the mount knows if there are more. */
+enum { OP_ASK_MOST = 100, OP_LOOK_MOST = 3 };
 void op_ask(struct op_ask *a);
 
 /* The same for who is to see what others have published, once no change of attributes is on its way

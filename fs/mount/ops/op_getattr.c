@@ -126,7 +126,8 @@ static int take_other_locked(struct op_ask *a, bool none) REQUIRES(tree_mutex)
  * attributes here that is under way: it asks once more, when that has ended. */
 static bool is_in_doubt_locked(const struct op_ask *a) REQUIRES(tree_mutex)
 {
-        return a->version && a->n->attr_sync && a->asked < OP_ASK_MOST;
+        unsigned most = a->looks ? OP_LOOK_MOST : OP_ASK_MOST;
+        return a->version && a->n->attr_sync && a->asked < most;
 }
 
 static int take_reply_locked(struct op_ask *a, const struct node_info *info) REQUIRES(tree_mutex)
@@ -264,7 +265,7 @@ void op_ask_version(struct op_ask *a)
         a->again = false;
         a->asked++;
         a->idle.ready = version_idle;
-        attr_sync_wait(a->m, a->n, &a->idle);
+        attr_sync_wait(a->m, a->n, !a->looks, &a->idle);
 }
 
 bool op_open_known_locked(const struct mount *m, const struct node *n, int flags)

@@ -313,7 +313,7 @@ static void original_published(struct waiter *w)
         if (w->err)
                 second_end(l, w->err, NULL);
         else
-                attr_sync_wait(l->m, l->n, &l->idle);
+                attr_sync_wait(l->m, l->n, true, &l->idle);
 }
 
 /* What is written to the file is published first, as by fsync, but for what a killed writer left.
@@ -342,7 +342,7 @@ static void second_granted(struct waiter *w)
         else if (l->file)
                 wfile_commit(l->file, NULL, &l->commit);
         else
-                attr_sync_wait(l->m, l->n, &l->idle);
+                attr_sync_wait(l->m, l->n, true, &l->idle);
 }
 
 static void second_start(fuse_req_t req, struct node *n, struct node *dir, const char *name)
@@ -436,7 +436,7 @@ static void follow_granted(struct waiter *w)
 {
         struct follow *f = CONTAINER_OF(w, struct follow, lock.waiter);
         f->idle.ready = follow_idle;
-        attr_sync_wait(f->m, f->n, &f->idle);
+        attr_sync_wait(f->m, f->n, true, &f->idle);
 }
 
 static void followed(void *arg, int err, const struct store_got *got)

@@ -152,7 +152,7 @@ static void lookup_rests(struct waiter *w)
 
         name_lock_drop(&l->lock);
         l->idle.ready = lookup_idle;
-        attr_sync_wait(l->m, l->node, &l->idle);
+        attr_sync_wait(l->m, l->node, l->sent_back, &l->idle);
 }
 
 /* Whether what is known of the file, and stands against what the store told, may be older than the

@@ -301,12 +301,12 @@ void attr_sync(struct mount *m, struct node *n, const struct attr *before, struc
                 attr_sync_go(a);
 }
 
-void attr_sync_wait(struct mount *m, struct node *n, struct waiter *w)
+void attr_sync_wait(struct mount *m, struct node *n, bool all, struct waiter *w)
 {
         tree_lock(m->tree);
         bool busy = n->attr_sync != NULL;
         if (busy)
-                waiters_add(&n->attr_sync->idle, w);
+                waiters_add(all ? &n->attr_sync->idle : &n->attr_sync->sending, w);
         tree_unlock(m->tree);
         if (!busy)
                 waiter_run(w, 0);

@@ -30,8 +30,9 @@ bool attr_sync_waits_for_commit_locked(const struct node *n) REQUIRES(tree_mutex
  * error they are what they were. */
 void attr_sync(struct mount *m, struct node *n, const struct attr *before, struct waiter *w);
 
-/* Tells the waiter when no change is on its way to the object, maybe before this returns. */
-void attr_sync_wait(struct mount *m, struct node *n, struct waiter *w);
+/* Tells the waiter when no change is on its way to the object, or, without `all`, when the one that
+ * is has arrived or failed; maybe before this returns. */
+void attr_sync_wait(struct mount *m, struct node *n, bool all, struct waiter *w);
 
 /* The node has a new reader, which is to follow a change that is on its way. Returns a reader that
  * does not any more, or NULL: reader_moved() it once the tree is unlocked. */
