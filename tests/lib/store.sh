@@ -77,8 +77,10 @@ store_atexit() {
 
 store_stop() {
 	[ -n "${store_pid:-}" ] || return 0
+	store_signal=TERM
+	[ "$CKPTFS_TEST_KIND" != localstack-s3 ] || store_signal=KILL # by the other it may not end
 	# Not the other way round: what goes on by SIGCONT loses the stop that LeakSanitizer waits for at its end.
-	thaw "$store_pid" 2>/dev/null && kill "$store_pid" 2>/dev/null
+	thaw "$store_pid" 2>/dev/null && kill -s "$store_signal" "$store_pid" 2>/dev/null
 	wait "$store_pid" 2>/dev/null
 	store_pid=
 }
