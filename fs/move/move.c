@@ -43,6 +43,8 @@ struct move {
         char *record;                 /* key; NULL: not needed */
         char *text;                   /* of the record, while it is sent */
         char version[STORE_ETAG_MAX]; /* of the record: that which was written last */
+        char turn[RECOVERY_ID_MAX];   /* begins that of each record that is written here, */
+        unsigned writes;              /* with their number behind it */
         char *host;                   /* that began the rename, and when */
         int64_t begun_ns;
         bool copied;     /* the record says so */
@@ -104,13 +106,16 @@ static void move_end(struct move *v, int err)
 
 /* --- the record --- */
 
+/* By which a record is known again where its ETag tells nothing. */
+#define TURN "ckptfs-turn"
+
 /* Writes it over the version that is known here: two that finish one rename, a mount and ckptctl,
  * take it from each other so. done() gets -ESTALE or -ENOENT when the other has it. */
 static int write_record(struct move *v, bool undone, store_done_fn *done)
 {
-        char turn[RECOVERY_ID_MAX];
+        char turn[RECOVERY_ID_MAX + 16];
 
-        recovery_record_id(turn);
+        snprintf(turn, sizeof turn, "%s-%u", v->turn, ++v->writes);
         const struct rename_journal i = {.from = v->from,
                                          .to = v->to,
                                          .copied = v->copied,
@@ -125,9 +130,17 @@ static int write_record(struct move *v, bool undone, store_done_fn *done)
         if (!v->text)
                 return -ENOMEM;
         struct store_body body = store_body_mem(v->text, strlen(v->text));
-        /* By which it is known again after a lost reply where its ETag tells nothing. */
-        int err = store_meta_add(&meta, "ckptfs-turn", turn);
+        int err = store_meta_add(&meta, TURN, turn);
         return err ? err : store_put(v->job.store, v->record, &body, &meta, &cond, done, v);
+}
+
+/* Written here: nobody else has it, but the reply to that came in no try. */
+static bool is_own(const struct move *v, const struct store_object *obj)
+{
+        const char *turn = store_meta_get(&obj->meta, TURN);
+        size_t n = strlen(v->turn);
+
+        return turn && !strncmp(turn, v->turn, n) && turn[n] == '-';
 }
 
 /* Of the reply to that. */
@@ -158,15 +171,19 @@ static void say_left(struct move *v)
         move_end(v, v->failure ? v->failure : v->left);
 }
 
+static void forget_record(struct move *v);
 static void go_with_other(struct move *v);
 static void wait_for_other(struct move *v);
 
 static void record_looked_at(void *arg, int err, const struct store_object *obj)
 {
         struct move *v = arg;
-        (void)obj;
 
-        if (!err) {
+        if (!err && is_own(v, obj) && (v->copied || v->undoes)) {
+                note_version(v, obj);
+                v->taken = false;
+                forget_record(v);
+        } else if (!err) {
                 wait_for_other(v);
         } else if (err != -ENOENT) { /* after all tries of a request: four of them are enough */
                 v->left = v->left ? v->left : err;
@@ -196,9 +213,8 @@ static void record_deleted(void *arg, int err, const struct store_object *obj)
 
         if (err == -ESTALE)
                 wait_for_other(v);
-        else
-                move_end(v,
-                         v->failure); /* one that is left says what is true; the store said why */
+        else /* one that is left says what is true; the store said why */
+                move_end(v, v->failure);
 }
 
 /* All is tidy, as far as it is done here. */
@@ -705,6 +721,7 @@ static struct move *move_new(const struct move_job *job)
         v->from = strdup(job->from);
         v->to = strdup(job->to);
         v->renames = store_caps(job->store) & STORE_CAP_RENAME;
+        recovery_record_id(v->turn);
         if (!v->from || !v->to) {
                 move_free(v);
                 return NULL;

@@ -6,7 +6,6 @@
 need_fuse
 plan 11
 start_store
-echo '[{"op": "SetMeta", "times": 1, "do": "delay", "until": "reload"}]' >"$tmp/late.json"
 
 # published WAY OPTION...
 published() {
@@ -15,7 +14,7 @@ published() {
 	mount_ckptfs stall_timeout=120s "$@"
 	printf old | store_put file
 	stat "$mnt/file" >/dev/null
-	set_faults "$tmp/late.json"
+	set_rules "$(held_once SetMeta file)"
 	chmod 600 "$mnt/file" &
 	changing=$!
 	wait_held SetMeta

@@ -33,9 +33,10 @@ static size_t nasked, answered;
 static unsigned caps, transfers_now;
 static uint64_t size_now; /* of the object that stands, */
 static const char *etag_now = "v2";
-static uint32_t crc_now;    /* of it, and of what is read, */
-static bool tells_crc;      /* which a head tells */
-static char body_put[4096]; /* what the body of the last put begins with */
+static uint32_t crc_now;                     /* of it, and of what is read, */
+static bool tells_crc;                       /* which a head tells */
+static char body_put[4096];                  /* what the body of the last put begins with, */
+static struct store_meta meta_put, meta_now; /* its metadata; those of what stands */
 
 static struct ask *ask(const char *what, const char *key, store_done_fn *done, void *arg)
 {
@@ -77,7 +78,8 @@ int store_put(struct store *s, const char *key, const struct store_body *body,
               const struct store_meta *meta, const struct store_cond *cond, store_done_fn *done,
               void *arg)
 {
-        (void)s, (void)meta, (void)cond;
+        (void)s, (void)cond;
+        meta_put = meta ? *meta : (struct store_meta){.len = 0};
         size_t n = body->len < sizeof body_put ? (size_t)body->len : sizeof body_put - 1;
         ck_assert_int_eq(body->read(body->arg, 0, body_put, n), 0);
         body_put[n] = '\0';
@@ -273,6 +275,7 @@ static void answer(const char *what, int err)
         struct store_object obj = {.size = size_now, .has_crc = tells_crc, .crc32c = crc_now};
 
         snprintf(obj.etag, sizeof obj.etag, "%s", etag_now);
+        obj.meta = meta_now;
         if (a->created) {
                 struct store_upload *up = err ? NULL : calloc(1, sizeof *up);
                 a->created(a->arg, err, up);

@@ -189,8 +189,8 @@ START_TEST(what_another_host_put_before_the_rename_is_renamed)
 }
 END_TEST
 
-/* Two objects are copied, and ckptctl has the record by then. */
-static void begin_taken(void)
+/* Two objects are copied, whose record is to say so. */
+static void begin_copied(void)
 {
         const struct move_job job = {.from = "old/", .to = "new/", .done = done};
 
@@ -202,6 +202,12 @@ static void begin_taken(void)
         answer_page("list old/", "old/a old/b", false);
         answer("copy to new/a", 0);
         answer("copy to new/b", 0);
+}
+
+/* ckptctl has it by then. */
+static void begin_taken(void)
+{
+        begin_copied();
         answer("put .ckptfs", -ESTALE);
         answer_page("list old/", "", false);
 }
@@ -231,6 +237,23 @@ START_TEST(who_finds_the_record_taken_does_not_wait_for_ever)
 }
 END_TEST
 
+/* The record was written, which the store said in no try, so that it is of an unknown version. */
+START_TEST(who_has_the_record_does_not_wait_for_another)
+{
+        begin_copied();
+        meta_now = meta_put;
+        answer("put .ckptfs", -ETIMEDOUT);
+        answer("put .ckptfs", -ESTALE);      /* that it is undone */
+        answer_page("list old/", "", false); /* to send what is left */
+        answer_page("list old/", "", false); /* to delete it */
+        answer("later head .ckptfs", 0);
+        answer("delete .ckptfs", 0);
+        ck_assert_int_eq(ends, 1);
+        ck_assert_int_eq(ended, 0);
+        ck_assert_uint_eq(answered, nasked);
+}
+END_TEST
+
 int main(void)
 {
         Suite *s = suite_create("move");
@@ -246,6 +269,7 @@ int main(void)
         tcase_add_test(t, what_another_host_put_before_the_rename_is_renamed);
         tcase_add_test(t, who_finds_the_record_taken_ends_when_it_is_gone);
         tcase_add_test(t, who_finds_the_record_taken_does_not_wait_for_ever);
+        tcase_add_test(t, who_has_the_record_does_not_wait_for_another);
         suite_add_tcase(s, t);
         return unit_main(s);
 }
