@@ -342,9 +342,9 @@ static struct reader *reader_of_locked(struct mount *m, const struct node *n, co
         return r;
 }
 
-/* Whether what was read turned out to be wrong. The kernel's pages are part of that: the next open
- * drops them, else whoever reads on would get them without a word. */
-static bool is_wrong_locked(struct node *n) REQUIRES(tree_mutex)
+/* Has the next open drop the kernel's pages if what was read turned out to be wrong: they are part
+ * of that, and whoever reads on would get them without a word. Whether it did. */
+static bool drop_if_wrong_locked(struct node *n) REQUIRES(tree_mutex)
 {
         bool wrong = n->reader && reader_is_wrong(n->reader);
         n->turn += wrong;
@@ -356,7 +356,7 @@ static bool is_wrong_locked(struct node *n) REQUIRES(tree_mutex)
 static int renew_reader_locked(struct mount *m, struct node *n, const char *key,
                                struct reader **ahead, struct replaced *old) REQUIRES(tree_mutex)
 {
-        if (is_wrong_locked(n) || (n->reader && strcmp(reader_etag(n->reader), n->etag)))
+        if (drop_if_wrong_locked(n) || (n->reader && strcmp(reader_etag(n->reader), n->etag)))
                 old->reader = TAKE_PTR(n->reader);
         if (!n->reader) {
                 bool same = *ahead && !strcmp(reader_etag(*ahead), n->etag) &&
@@ -649,7 +649,7 @@ static void handle_end(struct mount *m, struct handle *h)
         read_cache_end_locked(m, n, h);
         (h->shown ? h->shown : n)->nrunning -= h->runs;
         if (h->reads && !--n->nreaders) {
-                (void)is_wrong_locked(n);
+                (void)drop_if_wrong_locked(n);
                 shown = TAKE_PTR(n->reader);
                 if (!n->nwriters) /* it was left for readers alone */
                         read = TAKE_PTR(n->file);

@@ -75,7 +75,7 @@ int gcs_delete_many_build(struct store_kind *k, struct op *op)
 
 /* "For each 401 request the credentials should be refreshed and then sent again in a separate
  * batch" (the vendor's client for Python, BatchHttpRequest.execute): once. */
-static bool renews(struct store_kind *k, struct op *op)
+static bool renew_once(struct store_kind *k, struct op *op)
 {
         if (op->renewed)
                 return false;
@@ -241,7 +241,7 @@ int gcs_delete_many_parse(struct store_kind *k, struct op *op)
                          "%zu answers to a batch of %zu", answers.n, sent);
                 return OP_RETRY;
         }
-        if (answers.n_refused && !renews(k, op))
+        if (answers.n_refused && !renew_once(k, op))
                 refuse(&answers);
         size_t done = sort_out(op, &answers, sent, &answer);
         int err = done ? count_done(op, done) : OP_AGAIN;

@@ -172,8 +172,7 @@ static void learn(struct store_kind *k, const struct op *op)
 {
         if (op->wants_sum && !__atomic_exchange_n(&k->wants_sums, true, __ATOMIC_RELAXED))
                 log_info("store: bucket %s asks for a digest: what is written without a checksum "
-                         "has "
-                         "its MD5 from now on",
+                         "has its MD5 from now on",
                          k->bucket);
         if (!op->no_sums)
                 return;
