@@ -6,6 +6,7 @@ fault_tests = \
 	%D%/clock.sh \
 	%D%/deadline.sh \
 	%D%/failing_calls.sh \
+	%D%/first_refused.sh \
 	%D%/found_between.sh \
 	%D%/frozen.sh \
 	%D%/gs_lost.sh \
@@ -47,6 +48,7 @@ fault_gs_tests = \
 	%D%/gs/clock.sh \
 	%D%/gs/deadline.sh \
 	%D%/gs/failing_calls.sh \
+	%D%/gs/first_refused.sh \
 	%D%/gs/found_between.sh \
 	%D%/gs/name_excluded.sh \
 	%D%/gs/name_refused.sh \

@@ -85,10 +85,10 @@ static inline void published(void *owner, void *who, const struct store_object *
         (void)owner, (void)who, (void)obj, (void)asked_ns;
 }
 
-static inline void is_gone(void *owner, void *who)
+static inline void is_gone(void *owner, void *who, int err)
 {
         (void)owner, (void)who;
-        gone++;
+        gone += err == -ESTALE || err == -EEXIST;
 }
 
 static inline void done(struct waiter *w)

@@ -245,14 +245,16 @@ void node_writer_published(void *mount, void *node, const struct store_object *o
         left_uploads_try(&m->left_uploads);
 }
 
-/* What is open goes on with what it has; the name leads to what the store has. */
-void node_writer_gone(void *mount, void *node)
+/* What is open goes on with what it has; the name leads to what the store has. That is so, too,
+ * where the first version of a file failed that had replaced another one by a rename. */
+void node_writer_gone(void *mount, void *node, int err)
 {
         struct mount *m = mount;
         struct node *n = node;
+        bool others = err == -ESTALE || err == -EEXIST;
 
         tree_lock(m->tree);
-        if (!n->unlinked)
+        if (!n->unlinked && (others || n->replaced_etag))
                 tree_replaced_locked(m->tree, n);
         tree_unlock(m->tree);
 }

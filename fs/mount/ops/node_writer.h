@@ -42,6 +42,6 @@ int node_writer_meta(void *mount, void *node, bool early, struct store_meta *met
 int node_writer_merge(void *mount, void *node, const struct store_object *obj);
 void node_writer_published(void *mount, void *node, const struct store_object *obj,
                            int64_t asked_ns);
-void node_writer_gone(void *mount, void *node);
+void node_writer_gone(void *mount, void *node, int err);
 
 #endif

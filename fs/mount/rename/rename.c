@@ -153,9 +153,12 @@ static void rename_file(struct rename *r)
 {
         tree_lock(r->m->tree);
         bool published = r->n->published;
-        tree_unlock(r->m->tree);
         bool asks = r->no_replace && !published;
-        int err = asks ? store_head(r->m->store, r->to_key, target_looked_for, r) : 0;
+        /* Of a first version that failed there is nothing that could take the name. */
+        int err = !published && r->n->file ? wfile_unsynced(r->n->file) : 0;
+        tree_unlock(r->m->tree);
+        if (!err && asks)
+                err = store_head(r->m->store, r->to_key, target_looked_for, r);
 
         if (err)
                 rename_end(r, err);

@@ -386,7 +386,7 @@ static void published_locked(struct wfile *f, struct outcome *out, const struct 
                 upload_request_abort_locked(f, out);
         now.size = f->locked.size;
         f->locked.base.object = now;
-        f->locked.if_absent = false; /* ours now */
+        f->locked.if_absent = f->locked.spares = false; /* ours now */
         f->locked.dirty = f->locked.failed = f->locked.anyones = f->locked.mapped = false;
         f->locked.published++;
         /* Where the next commit is one put too, it needs no byte of this one from the store. */
@@ -423,7 +423,7 @@ static void move_locked(struct wfile *f, struct outcome *out, struct upload_requ
                 return;
         snprintf(t->match, STORE_ETAG_MAX, "%s", obj->etag);
         t->obj = *obj;
-        t->cond = (struct store_cond){.if_absent = f->locked.if_absent};
+        t->cond = (struct store_cond){.if_absent = f->locked.if_absent || f->locked.spares};
         if (store_caps(f->env->store) & (STORE_CAP_RENAME | STORE_CAP_COPY_IF))
                 t->cond.if_match = t->base;
         goes_on_locked(f, out, t, REQUEST_MOVE);
@@ -656,7 +656,10 @@ static void fail_advance_locked(struct wfile *f, struct outcome *out) REQUIRES(&
                 (void)commit_enter_locked(f, COMMIT_FAILING);
         attempt_leave_locked(f, out);
         int err = f->locked.err;
-        out->gone = err == -ESTALE || err == -EEXIST;
+        bool first = !f->locked.base.object.etag[0];
+        if (first || err == -ESTALE || err == -EEXIST)
+                out->gone = err;
+        f->locked.spares = first;
         f->locked.failed = f->locked.dirty;
         f->locked.upload.state = UPLOAD_NONE;
         free(TAKE_PTR(f->locked.upload.key));
@@ -842,7 +845,7 @@ void wfile_leave(struct wfile *f, struct outcome *out)
         if (out->published)
                 tell_published(f, out);
         if (out->gone)
-                env->gone(env->owner, f->who);
+                env->gone(env->owner, f->who, out->gone);
         if (out->key)
                 env->unlock(env->owner, out->key);
         waiters_run(&out->callers, out->err);

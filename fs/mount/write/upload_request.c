@@ -191,7 +191,8 @@ static void set_cond_locked(struct wfile *f, struct upload_request *t) REQUIRES(
                 set_first_name_locked(f, t, needs ? base->object.etag : NULL);
                 return;
         }
-        t->cond.if_absent = f->locked.if_absent && caps & STORE_CAP_IF_ABSENT;
+        bool absent = f->locked.if_absent || f->locked.spares;
+        t->cond.if_absent = absent && caps & STORE_CAP_IF_ABSENT;
         if (!needs)
                 return;
         if (!(t->base = strdup(base->object.etag)))

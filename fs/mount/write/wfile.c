@@ -332,6 +332,7 @@ static int empty_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)
         upload_request_abort_locked(f, out);
         wfile_reset_locked(f, out, 0, false);
         f->locked.anew = true;
+        f->locked.spares = false;
         return 0;
 }
 

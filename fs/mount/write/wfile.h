@@ -70,8 +70,9 @@ struct wfile_env {
          * lock is held; before done() of the commit. */
         void (*published)(void *owner, void *who, const struct store_object *obj, int64_t asked_ns);
         /* The version that the file is of is not what the store has: another host has replaced,
-         * deleted or made the object. No lock is held; before who found out is told. */
-        void (*gone)(void *owner, void *who);
+         * deleted or made the object (-ESTALE, -EEXIST); or the first version failed with `err`. No
+         * lock is held; before who found out is told. */
+        void (*gone)(void *owner, void *who, int err);
 };
 
 /* A file of no bytes that is not published yet, or with `base` that version of `key`. `who` is

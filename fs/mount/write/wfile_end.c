@@ -111,7 +111,8 @@ int wfile_rename(struct wfile *f, const char *key, const char *etag)
         snprintf(f->locked.base.object.etag, sizeof f->locked.base.object.etag, "%s", etag);
         f->locked.commit.sending.recopy = names_base_locked(f);
         if (!same) {
-                f->locked.if_absent = false; /* what has the new name is replaced */
+                /* what has the new name is replaced */
+                f->locked.if_absent = f->locked.spares = false;
                 rename_upload_locked(f, &old);
         }
         if (f->locked.reader && etag[0])

@@ -204,8 +204,9 @@ struct wfile {
                 unsigned pauses;
                 struct reader *moving; /* `reader`, while there are pauses: reader_moving() */
                 bool if_absent;
-                bool anew;  /* all of the base was given up: whatever stands is replaced */
-                bool dirty; /* differs from what was published last */
+                bool spares; /* the first version failed: what has its name at the store stays */
+                bool anew;   /* all of the base was given up: whatever stands is replaced */
+                bool dirty;  /* differs from what was published last */
                 bool unlinked;
                 bool failed; /* the last version did, and there is no other since */
                 bool read_too;
@@ -233,7 +234,8 @@ struct outcome {
         struct key_lock *key;           /* not needed any more */
         struct waiters callers;         /* of a commit that ended with: */
         int err;
-        bool published, gone;
+        bool published;
+        int gone;                /* see wfile_env; or 0 */
         struct store_object obj; /* what was published, */
         int64_t asked_ns;        /* and when the store was asked to */
         struct waiters told;     /* what they waited for has ended */

@@ -82,7 +82,7 @@ static bool is_read_again(struct mixed *x)
         if (renewed)
                 read_again(&x->again);
         else if (!copied)
-                f->env->gone(f->env->owner, f->who);
+                f->env->gone(f->env->owner, f->who, -ESTALE);
         return renewed;
 }
 
