@@ -4,7 +4,7 @@
 # when the last of all opens ends.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 18
+plan 26
 start_store
 mount_ckptfs attr_ttl=60s # the store is stopped for a while
 
@@ -15,6 +15,22 @@ expect_eq "" "$(store_ls inherited)" "a close publishes nothing while a child ho
 fdo_next
 expect_eq 5 "$(objects size inherited)" "the end of a child publishes whatever else the writer has open"
 fdo_ends "ok ok ok ok ok ok ok ok 0 ok ok ok" "all processes end well after the child's end"
+
+# Who has made or emptied the file with a descriptor that only reads, as flock(1) does, writes by another one. A child
+# closes its copies of both.
+was=""
+for flags in rc rt; do
+	fdo_begin open $flags "$mnt/locked" slot 1 open w "$mnt/locked" write 5 forkclose pause write 7 close pause slot 0 close
+	expect_eq "$was" "$(store_cat locked 2>/dev/null)" "a child that closes its copies publishes nothing ($flags)"
+	fdo_next
+	was=$(store_cat locked)
+	# promise: publish.copies
+	expect_eq xxxxxxxxxxxx "$was" "the last descriptor that writes publishes the file ($flags)"
+	fdo_ends "ok ok ok ok 0 ok ok ok ok ok ok" "all closes of both descriptors end well ($flags)"
+done
+fdo_begin open rc "$mnt/made" forkhold close pause forkend
+expect_eq made "$(store_ls made)" "who made a file publishes it by a close though a child has it"
+fdo_ends "ok ok ok ok 0" "a child of who made a file ends well"
 
 # A write that was under way when its descriptor was closed is followed by no close.
 fdo_begin slot 1 open +ct "$mnt/late" slot 0 open w "$mnt/late" write 5 pause latewrite 7 close pause \

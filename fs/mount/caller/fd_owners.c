@@ -29,6 +29,7 @@ struct fd_owners {
         uid_t uid;       /* who opened it first */
         struct mutex mtx;
         unsigned opens GUARDED_BY(&mtx), opened GUARDED_BY(&mtx); /* not over yet; all */
+        unsigned unseen GUARDED_BY(&mtx);                         /* of those not over yet */
         bool killed GUARDED_BY(&mtx);
         bool left GUARDED_BY(&mtx); /* a writer's close was answered since the last publication */
         size_t n GUARDED_BY(&mtx), max GUARDED_BY(&mtx);
@@ -87,6 +88,13 @@ struct fd_owners *fd_owners_open(struct fd_owners **slot, pid_t pid, uid_t uid)
                 k->opened = k->holds = true;
         mutex_unlock(&h->mtx);
         return h;
+}
+
+void fd_owners_unseen(struct fd_owners *h, bool is)
+{
+        mutex_lock(&h->mtx);
+        h->unseen += is ? 1 : (unsigned)-1;
+        mutex_unlock(&h->mtx);
 }
 
 void fd_owners_release(struct fd_owners **slot)
@@ -170,7 +178,7 @@ void fd_owners_look_begin(struct fd_owners_look *l, struct fd_owners *h, pid_t t
 {
         *l = (struct fd_owners_look){.tid = tid, .ino = ino};
         mutex_lock(&h->mtx);
-        l->opens = h->opens;
+        l->opens = h->opens - h->unseen;
         l->opened = h->opened;
         l->last_pid = h->last_pid;
         l->known = calloc(h->n + 1, sizeof *l->known);
@@ -340,6 +348,15 @@ static enum closing decide_locked(struct fd_owners *h, const struct fd_owners_lo
         return whole && !writer && is_unclosed_locked(h, l) ? CLOSE_LEAVES : CLOSE_LAST;
 }
 
+/* Whether a copy of a descriptor that only reads was closed while whoever opened it has the file,
+ * and publishes it. Such descriptors are not seen. */
+static bool is_copy_locked(struct fd_owners *h, const struct fd_owners_look *l, pid_t pid)
+        REQUIRES(&h->mtx)
+{
+        const struct known *k = pid != l->opener ? find_locked(h, l->opener) : NULL;
+        return k && k->holds;
+}
+
 enum closing fd_owners_look_end(struct fd_owners_look *l, struct fd_owners *h, bool whole)
 {
         pid_t pid = atomic_load(&l->pid);
@@ -350,6 +367,8 @@ enum closing fd_owners_look_end(struct fd_owners_look *l, struct fd_owners *h, b
         struct known *k = find_locked(h, pid);
         if (k && whole && !is_found(l, pid)) /* it was no copy */
                 k->unclosed = k->holds = false;
+        if (l->opener)
+                l->held = whole && is_copy_locked(h, l, pid);
         forget_last_locked(h); /* its next write is one after this close */
         enum closing is = decide_locked(h, l, pid, whole);
         if (is == CLOSE_LEAVES && k && (k->opened || k->wrote) && !atomic_load(&l->killed))

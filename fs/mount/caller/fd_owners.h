@@ -28,6 +28,9 @@ enum closing {
 /* One more open for writing by the process `pid` of the user `uid`, of the file of *slot: made with
  * the first. NULL: no memory. The caller guards *slot. */
 struct fd_owners *fd_owners_open(struct fd_owners **slot, pid_t pid, uid_t uid);
+/* Whether /proc does not show an open that is not over as one for writing, since its descriptors
+ * only read: it has made the file, or emptied it. */
+void fd_owners_unseen(struct fd_owners *h, bool is);
 /* That open is over; the last one frees. */
 void fd_owners_release(struct fd_owners **slot);
 
@@ -49,7 +52,8 @@ void fd_owners_published(struct fd_owners *h);
 struct fd_owners_look {
         pid_t tid;
         ino_t ino;
-        unsigned opens;  /* that are not over, */
+        pid_t opener;    /* of a descriptor that is not seen; 0: of any other */
+        unsigned opens;  /* that are not over, and are seen, */
         unsigned opened; /* and all that ever were */
         int last_pid;
         size_t n;

@@ -102,6 +102,7 @@ struct handle {
         bool reads;
         bool runs;         /* a program: counted in the node that the kernel knows */
         bool direct;       /* past the page cache: the kernel leaves each write of O_SYNC to us */
+        bool unseen;       /* only reads, but has made or emptied the file; see fd_owners.h */
         pid_t opener;      /* the process, when it may write, else 0 */
         atomic_bool got;   /* some process got a descriptor: it has asked something by it */
         enum read_way way; /* what it reads by; see op_read_cache.c, as for */

@@ -95,6 +95,7 @@ static void close_begin(struct proc_query *l)
         struct op_close *c = op_close_of(l);
         fd_owners_look_begin(&c->fd_owners, c->h->fd_owners, fuse_req_ctx(c->req)->pid,
                              c->h->node->ino);
+        c->fd_owners.opener = c->h->unseen ? c->h->opener : 0;
 }
 
 static void close_see(struct proc_query *l, struct proc_view *view)

@@ -78,7 +78,7 @@ static struct opening *opening_new(fuse_req_t req, struct mount *m, struct node 
         if (o->h) {
                 atomic_init(&o->h->refs, 1);
                 o->h->reads = (fi->flags & O_ACCMODE) != O_WRONLY;
-                if (writes(o))
+                if (writes(o) || !n) /* it is made */
                         o->h->opener = process_of(fuse_req_ctx(req)->pid);
                 read_cache_opener(m, o->h, fuse_req_ctx(req)->pid);
                 return o;
@@ -185,6 +185,9 @@ static int attach_file_locked(struct opening *o) REQUIRES(tree_mutex)
                 fd_owners_release(&o->n->fd_owners);
                 return -ENOMEM;
         }
+        o->h->unseen = (o->fi.flags & O_ACCMODE) == O_RDONLY;
+        if (o->h->unseen)
+                fd_owners_unseen(o->h->fd_owners, true);
         wfile_user_init(o->h->file, &o->h->user, o->h->reads);
         o->fi.direct_io = (!o->h->reads && !(o->fi.flags & O_DSYNC)) || o->fi.flags & O_DIRECT;
         o->fi.keep_cache = 0;
@@ -195,6 +198,8 @@ static void detach_file(struct mount *m, struct node *n, struct handle *h)
 {
         node_writer_put(m, n, h->file, &h->user);
         tree_lock(m->tree);
+        if (h->unseen)
+                fd_owners_unseen(h->fd_owners, false);
         fd_owners_release(&n->fd_owners);
         tree_unlock(m->tree);
 }
