@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 66
+plan 67
 cd "$tmp" || exit 1
 format=$(image_format)
 mkdir disk mnt
@@ -77,13 +77,16 @@ if bench_has HAVE_LIBARCHIVE; then
 		dataloader.s3reader.buffer_size=4K
 	refused "give sharding=off if it is no tar" dataset=$images path=disk sharding=on
 	read_ok "samples are read by a map loader to which whole tars are dealt" mtars dataset=$tars path=disk sharding=on dataloader=map
+	cp -r disk/$tars disk/exchanged
+	mv disk/exchanged/shard_1.tar one && mv disk/exchanged/shard_2.tar disk/exchanged/shard_1.tar && mv one disk/exchanged/shard_2.tar
+	refused "shard_[12].tar holds [0-9]* samples from [0-9]* on, and datagen put others there" dataset=exchanged path=disk sharding=on
 	shard=$(find disk/$tars -name 'shard_2.tar')
 	printf x | dd of="$shard" bs=1 seek=900 conv=notrunc 2>/dev/null
 	refused "shard_2.tar: image_[0-9]*.*differs from what datagen" dataset=$tars path=disk sharding=on
 	rm "$shard"
 	refused "datagen made 90 samples, and [0-9]* were read" dataset=$tars path=disk sharding=on
 else
-	for t in 1 2 3 4 5 6 7; do skip "the data set is read from tars" "built without libarchive"; done
+	for t in 1 2 3 4 5 6 7 8; do skip "the data set is read from tars" "built without libarchive"; done
 fi
 
 # what is wrong is found

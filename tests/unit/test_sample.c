@@ -85,6 +85,27 @@ START_TEST(other_bytes_have_no_line)
 }
 END_TEST
 
+/* 10 samples, 4 in a tar: 0-3, 4-7, 8-9. */
+static const struct {
+        uint64_t number, first, n, total;
+        bool fits;
+} tars[] = {
+        {1, 0, 4, 10, true},  {2, 4, 4, 10, true},   {3, 8, 2, 10, true},
+        {1, 4, 4, 10, false}, {2, 0, 4, 10, false},  {3, 4, 4, 10, false},
+        {2, 8, 2, 10, true}, /* of 8 and 2 */
+        {1, 8, 2, 10, false}, {3, 0, 4, 10, false},  {2, 4, 3, 10, false},
+        {1, 0, 10, 10, true}, {2, 0, 10, 10, false}, {0, 0, 4, 10, false},
+        {1, 0, 0, 10, false}, {1, 12, 4, 10, false}, {1, 8, 4, 10, false},
+        {2, 5, 5, 10, true},  {10, 9, 1, 10, true},  {UINT64_MAX, 9, 1, 10, false},
+};
+START_TEST(a_tar_has_the_samples_of_its_number)
+{
+        ck_assert_int_eq(
+                sample_fits_tar(tars[_i].number, tars[_i].first, tars[_i].n, tars[_i].total),
+                tars[_i].fits);
+}
+END_TEST
+
 int main(void)
 {
         Suite *s = suite_create("sample");
@@ -93,6 +114,8 @@ int main(void)
         tcase_add_test(t, every_byte_of_a_jpeg_counts);
         tcase_add_test(t, an_image_is_a_function_of_its_number);
         tcase_add_test(t, other_bytes_have_no_line);
+        tcase_add_loop_test(t, a_tar_has_the_samples_of_its_number, 0,
+                            sizeof tars / sizeof tars[0]);
         suite_add_tcase(s, t);
         return unit_main(s);
 }

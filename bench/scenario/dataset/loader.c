@@ -33,6 +33,8 @@ struct worker {
         uint32_t *order;            /* of the list, this epoch */
         struct buf bytes;           /* of a sample that came in several blocks */
         const char *item;           /* object being read */
+        struct sample_id first;     /* of a tar */
+        uint64_t in_tar, in_row;    /* good ones of it; those that follow the first in order */
         struct batch making;        /* not full yet */
         struct loader_seen seen;    /* its own until it ended */
         char why[LOADER_WHY_MAX];   /* its own until err is set */
@@ -214,6 +216,10 @@ static int verify(struct worker *w, const char *full, const char *name, const vo
                          (unsigned long long)id.number);
                 return -EBADMSG;
         }
+        if (!w->in_row)
+                w->first = id;
+        w->in_row += id.number == w->first.number + w->in_row;
+        w->in_tar++;
         w->seen.good++;
         w->seen.sum += mix(id.number);
         see_good(&w->seen, &id, full);
@@ -291,6 +297,37 @@ static int next_piece(void *arg, const void **p, size_t *n)
         return stream_next(arg, p, n);
 }
 
+/* Whether a tar that datagen named has the samples that it put there: each is right by itself, and
+ * stays so in another tar. */
+static int check_tar(struct worker *w)
+{
+        const char *last = strrchr(w->item, '/'), *name = last ? last + 1 : w->item;
+        unsigned long long number;
+        int end = 0;
+
+        if (!w->in_tar || sscanf(name, "shard_%llu.tar%n", &number, &end) != 1 || !end ||
+            name[end] ||
+            (w->in_row == w->in_tar &&
+             sample_fits_tar(number, w->first.number, w->in_tar, w->first.total)))
+                return 0;
+        snprintf(w->why, sizeof w->why,
+                 "%s holds %llu samples from %llu on, and datagen put others there: make it anew",
+                 w->item, (unsigned long long)w->in_tar, (unsigned long long)w->first.number);
+        return -EBADMSG;
+}
+
+static int read_tar(struct worker *w)
+{
+        char why[400] = "";
+
+        w->in_tar = w->in_row = 0;
+        int err = tar_read(next_piece, w->stream, take_sample, w, SAMPLE_MAX, why, sizeof why);
+        if (err && *why)
+                snprintf(w->why, sizeof w->why, "%s: %s%s", w->item, why,
+                         err == -EBADMSG ? ": give sharding=off if it is no tar" : "");
+        return err ? err : check_tar(w);
+}
+
 /* An object or file that is a sample. */
 static int take_whole(struct worker *w, uint64_t size)
 {
@@ -315,15 +352,8 @@ static int read_item(struct worker *w, size_t i)
 
         w->item = sample_source_name(w->list, i);
         int err = stream_begin(w->stream, w->item, size);
-        if (!err && how->tars) {
-                char why[400] = "";
-                err = tar_read(next_piece, w->stream, take_sample, w, SAMPLE_MAX, why, sizeof why);
-                if (err && *why)
-                        snprintf(w->why, sizeof w->why, "%s: %s%s", w->item, why,
-                                 err == -EBADMSG ? ": give sharding=off if it is no tar" : "");
-        } else if (!err) {
-                err = take_whole(w, size);
-        }
+        if (!err)
+                err = how->tars ? read_tar(w) : take_whole(w, size);
         stream_end(w->stream);
         if (err && err != -ECANCELED && !*w->why)
                 snprintf(w->why, sizeof w->why, "%s: %s", w->item, strerror(-err));

@@ -71,3 +71,15 @@ enum sample_state sample_check(const void *p, size_t n, struct sample_id *id)
         snprintf(text, sizeof text, "%08" PRIx32, sum(p, n, digits));
         return memcmp(digits, text, DIGITS) ? SAMPLE_WRONG : SAMPLE_GOOD;
 }
+
+bool sample_fits_tar(uint64_t number, uint64_t first, uint64_t n, uint64_t total)
+{
+        const uint64_t before = number - 1; /* tars */
+
+        if (!number || !n || first > total || n > total - first)
+                return false;
+        if (n < total - first)
+                return first % n == 0 && first / n == before;
+        /* the last, which alone knows not how many the others have */
+        return before ? first % before == 0 && first / before >= n : !first;
+}

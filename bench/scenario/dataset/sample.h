@@ -6,6 +6,7 @@
 #ifndef CKPTFS_BENCH_SAMPLE_H
 #define CKPTFS_BENCH_SAMPLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,5 +29,9 @@ struct sample_id {
 };
 /* Looks at each byte. Sets *id of one with a line. */
 enum sample_state sample_check(const void *p, size_t n, struct sample_id *id);
+
+/* Whether tar `number`, from 1 on, of a dataset of `total` samples can hold the n from `first` on:
+ * all tars but the last have the same number of them, and the last has no more. */
+bool sample_fits_tar(uint64_t number, uint64_t first, uint64_t n, uint64_t total);
 
 #endif
