@@ -221,8 +221,9 @@ static int make_report(char **dirs, size_t ndirs, const char *page)
                         return fail(dirs[i], err, "give a directory of results");
         }
         if (!runs.n) {
-                fprintf(stderr, "ckptbench: no results below the directories given: run a scenario "
-                                "first\n");
+                fprintf(stderr, "ckptbench: no results %sbelow the directories given: %s\n",
+                        runs.skipped ? "that can be read are " : "",
+                        runs.skipped ? "name others" : "run a scenario first");
                 return 1;
         }
         if (runs.beyond)
@@ -235,7 +236,7 @@ static int make_report(char **dirs, size_t ndirs, const char *page)
         int status = write_report(&doc, page);
         if (!status)
                 printf("report of %zu run%s: %s\n", runs.n, runs.n == 1 ? "" : "s", page);
-        return status;
+        return runs.skipped ? 1 : status; /* the page is of less than was asked for */
 }
 
 int report_main(int argc, char **argv)

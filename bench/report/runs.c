@@ -112,8 +112,10 @@ static int add_file(struct runs *r, const char *path)
                 return 0;
         }
         run = runs_read(path);
-        if (!run)
+        if (!run) {
+                r->skipped++;
                 return 0;
+        }
         if (GROW(r->v, r->n, r->cap, 16))
                 return -ENOMEM;
         r->v[r->n] = (struct run_found){0};
@@ -121,6 +123,13 @@ static int add_file(struct runs *r, const char *path)
         if (!err)
                 r->n++;
         return err;
+}
+
+/* A directory or file below the one that was named. */
+static void skip(struct runs *r, const char *path, int number)
+{
+        fprintf(stderr, "ckptbench: %s: %s: left out\n", path, strerror(number));
+        r->skipped++;
 }
 
 static int by_name(const FTSENT **a, const FTSENT **b)
@@ -138,8 +147,12 @@ int runs_find(struct runs *r, char *dir)
                 return -errno;
         for (FTSENT *e; !err && (e = fts_read(fts));) {
                 bool root = e->fts_level == FTS_ROOTLEVEL;
-                if (e->fts_info == FTS_NS || e->fts_info == FTS_DNR || e->fts_info == FTS_ERR)
-                        err = root ? -e->fts_errno : 0;
+                bool failed =
+                        e->fts_info == FTS_NS || e->fts_info == FTS_DNR || e->fts_info == FTS_ERR;
+                if (failed && root)
+                        err = -e->fts_errno;
+                else if (failed)
+                        skip(r, e->fts_path, e->fts_errno);
                 else if (e->fts_info == FTS_F && (root || !strcmp(e->fts_name, "run_results.json")))
                         err = add_file(r, e->fts_path);
         }

@@ -32,15 +32,16 @@ struct run_found {
 struct runs {
         struct run_found *v;
         size_t n, cap;
-        size_t beyond; /* those that are no longer kept */
+        size_t beyond;  /* those that are no longer kept */
+        size_t skipped; /* files and directories that could not be read, or are none of ours */
 };
 #define RUNS_INIT                                                                                  \
         {                                                                                          \
                 0                                                                                  \
         }
 
-/* Adds the results in a directory or file. One that is not ours, or of a later version, is left out
- * with a line on standard error. 0 or a negative errno. Blocks. */
+/* Adds the results in a directory or file. One that cannot be read, is not ours, or of a later
+ * version, is skipped with a line on standard error. 0 or a negative errno. Blocks. */
 int runs_find(struct runs *r, char *dir);
 void runs_sort(struct runs *r);
 void runs_release(struct runs *r);

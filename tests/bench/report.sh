@@ -3,7 +3,7 @@
 # report.sh: results become one page that needs no other file, with gnuplot and without.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 31
+plan 34
 cd "$tmp" || exit 1
 mkdir disk empty
 
@@ -140,6 +140,34 @@ expect_eq "0 0 yes" "$(grep -ciE '<(script|img)' evil.html) $(grep -ciE '<(scrip
 $(grep -q '&lt;script' evil.html && echo yes)" "no text of the results is a part of the page"
 expect_eq "yes 0" "$(grep -q 'touch done' scripts && echo yes) $(grep -cE '`|^!|"touch' scripts)" \
 	"no text of the results is a command of gnuplot"
+
+# What cannot be read is missing in the page, and whoever waits for the page learns it.
+cp -r two cut
+f=$(echo cut/*/*/run_results.json)
+head -c 300 "$f" >part && mv part "$f"
+bench report two cut -o cut.html >cut.out 2>cut.err
+expect_eq "1 1 1 yes" "$? $(wc -l <cut.err) $(grep -c 'cut/.*run_results.json:[0-9]*: this is not JSON' cut.err) $([ -s cut.html ] && echo yes)" \
+	"a result that cannot be read is told by the status, and the page has the others"
+bench report cut -o none.html >cut.out 2>cut.err
+expect_eq "1 1" "$? $(grep -c 'no results that can be read are below' cut.err)" "results of which none can be read make no page"
+mkdir shut shut/inner
+cp -r two shut/open
+chmod 0 shut/inner
+if [ "$(id -u)" != 0 ]; then
+	bench report shut -o shut.html >shut.out 2>shut.err
+	rc=$?
+elif command -v setpriv >/dev/null; then
+	chmod 755 "$tmp" && mkdir page && chmod 777 page
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$builddir/ckptbench" report shut -o page/shut.html >shut.out 2>shut.err
+	rc=$?
+fi
+chmod 755 shut/inner
+if [ -n "${rc:-}" ]; then
+	expect_eq "1 1 1" "$rc $(grep -c 'shut/inner: Permission denied: left out' shut.err) $(grep -c '^report of 1 run' shut.out)" \
+		"a directory that cannot be read is told by the status, too"
+else
+	skip "a directory that cannot be read is told by the status, too" "setpriv is not installed"
+fi
 
 mkdir many
 for n in 1 2 3 4 5 6; do cp -r two many/$n; done
