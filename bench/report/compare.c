@@ -5,7 +5,7 @@
  * machine's mood, and a drift of 5 % between two runs would make most equal pairs look different.
  * So runs are the replicates, five of each at least, made in turns; whether the two differ is asked
  * of all ways to deal the runs to two sides, corrected for the number of figures. Jobs belong
- * together when all keys are the same that say what is measured. */
+ * together when they are of one scenario and all keys are the same that say what is measured. */
 #include "bench/report/compare.h"
 
 #include <errno.h>
@@ -18,11 +18,13 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/text/json.h"
 #include "bench/measure/measured.h"
 #include "bench/core/keys.h"
 #include "bench/core/run.h"
 #include "bench/report/job.h"
+#include "bench/report/job_labels.h"
 #include "bench/report/shards_table.h"
 #include "bench/measure/stats.h"
 
@@ -31,10 +33,20 @@
 enum { RUNS_MIN = 5, RUNS_MAX = 256, ROWS_MAX = 4096 };
 #define LEVEL 0.05
 
+struct side_run {
+        struct json *of;
+        char *path;
+};
+
 /* The runs of one side, in the order of their time. */
 struct side {
-        struct json *v[RUNS_MAX];
+        struct side_run v[RUNS_MAX];
         size_t n;
+};
+
+/* A job that a run of the first side has, and no run before it. */
+struct kind {
+        const struct json *run, *job;
 };
 
 /* A figure of a job: a value a run of either side. */
@@ -43,8 +55,9 @@ struct row {
         bool higher;
         double *v[2];
         size_t n[2];
-        double p;     /* of the two being the same; 1 before it is known */
-        double apart; /* how far the test finds the second above the first */
+        bool in_turns; /* the runs that have the figure */
+        double p;      /* of the two being the same; 1 before it is known */
+        double apart;  /* how far the test finds the second above the first */
 };
 
 struct table {
@@ -52,7 +65,8 @@ struct table {
         size_t n;
         int width;             /* of labels */
         struct json *defaults; /* a job to which no key was given */
-        bool in_turns;
+        struct kind *kind;
+        size_t nkinds, room;
 };
 
 /* Keys that say where, not what. */
@@ -85,8 +99,19 @@ static const struct json *value_of(const struct table *t, const struct json *job
         return v ? v : job_key(t->defaults, key);
 }
 
-static bool same_job(const struct table *t, const struct json *a, const struct json *b)
+/* The scenario of a job, one by its older name as by the newer. */
+static const char *scenario_of(const struct kind *k)
 {
+        const char *name = json_string(json_get(k->run, "scenario"), "");
+        return strcmp(name, "dcp") ? name : "dcp_ddp_save";
+}
+
+static bool same_job(const struct table *t, const struct kind *x, const struct kind *y)
+{
+        const struct json *a = x->job, *b = y->job;
+
+        if (strcmp(scenario_of(x), scenario_of(y)) != 0)
+                return false;
         for (size_t i = 0; i < key_tab.count; i++) {
                 const char *key = key_tab.table[i].name;
                 if (!is_place(key) && !same_value(value_of(t, a, key), value_of(t, b, key)))
@@ -105,27 +130,50 @@ static double time_of(const struct json *run)
 
 static int by_time(const void *a, const void *b)
 {
-        double x = time_of(*(struct json *const *)a), y = time_of(*(struct json *const *)b);
+        const struct side_run *first = a, *second = b;
+        double x = time_of(first->of), y = time_of(second->of);
         return (x > y) - (x < y);
 }
 
 static void side_release(struct side *s)
 {
-        for (size_t i = 0; i < s->n; i++)
-                json_free(s->v[i]);
+        for (size_t i = 0; i < s->n; i++) {
+                json_free(s->v[i].of);
+                free(s->v[i].path);
+        }
         s->n = 0;
+}
+
+/* What a run lacks is missing in the figures of its side. */
+static void say_failed(const struct side_run *r)
+{
+        const struct json *jobs = json_get(r->of, "job_results"), *job = json_first(jobs);
+        CLEANUP(job_labels_release) struct job_labels labels = job_labels_of(jobs);
+
+        for (size_t i = 0; job; job = json_next(job), i++) {
+                const char *error = json_string(json_get(job, "error"), NULL);
+                if (error)
+                        fprintf(stderr, "ckptbench: %s: %s failed: %s: it is not compared\n",
+                                r->path, job_label(&labels, i), error);
+        }
 }
 
 static int read_run(const char *path, struct side *s)
 {
-        char why[PATH_MAX + 128];
+        char why[PATH_MAX + 128] = "out of memory: free some";
+        struct side_run r = {0};
         int err = s->n == RUNS_MAX ? -E2BIG : 0;
 
         if (err)
                 snprintf(why, sizeof why, "more than %d runs: name fewer", RUNS_MAX);
         else
-                err = json_read(path, &s->v[s->n], why, sizeof why);
-        if (!err && !job_readable(s->v[s->n++])) {
+                err = json_read(path, &r.of, why, sizeof why);
+        if (!err) {
+                r.path = strdup(path);
+                s->v[s->n++] = r;
+                err = r.path ? 0 : -ENOMEM;
+        }
+        if (!err && !job_readable(r.of)) {
                 snprintf(why, sizeof why,
                          "%s is no result of a run of this version or before: name a "
                          "run_results.json",
@@ -134,7 +182,19 @@ static int read_run(const char *path, struct side *s)
         }
         if (err)
                 fprintf(stderr, "ckptbench: %s\n", why);
+        else
+                say_failed(&r);
         return err;
+}
+
+/* Of a directory; one that has none is none of a run. */
+static int cannot_look(const char *path, int number)
+{
+        if (number == ENOTDIR || number == ENOENT)
+                return 0;
+        fprintf(stderr, "ckptbench: %s: %s: make it readable, or name another directory\n", path,
+                strerror(number));
+        return 1;
 }
 
 /* The file itself, or every run_results.json in or below a directory, two levels deep. */
@@ -151,7 +211,10 @@ static int read_side(const char *arg, struct side *s)
                 CLEANUP(buf_release) struct buf pattern = BUF_INIT;
                 glob_t g = {0};
                 buf_addf(&pattern, "%s%s", arg, below[i]);
-                size_t found = glob(pattern.p, 0, NULL, &g) ? 0 : g.gl_pathc;
+                int rc = glob(pattern.p, 0, cannot_look, &g);
+                size_t found = rc ? 0 : g.gl_pathc;
+                if (rc && rc != GLOB_NOMATCH)
+                        err = rc == GLOB_NOSPACE ? -ENOMEM : -EACCES;
                 for (size_t f = 0; f < found && !err; f++)
                         err = read_run(g.gl_pathv[f], s);
                 globfree(&g);
@@ -167,16 +230,15 @@ static int read_side(const char *arg, struct side *s)
         return err;
 }
 
-/* Whether no more than two runs of one side followed each other: A B A B, or A B B A. */
-static bool made_in_turns(const struct side side[2])
+/* Whether no more than two runs of one side, of these times, followed each other: A B A B, or
+ * A B B A. */
+static bool made_in_turns(const double *const when[2], const size_t n[2])
 {
         size_t at[2] = {0, 0};
         int last = -1, in_row = 0;
 
-        while (at[0] < side[0].n || at[1] < side[1].n) {
-                bool first = at[1] == side[1].n ||
-                             (at[0] < side[0].n &&
-                              time_of(side[0].v[at[0]]) <= time_of(side[1].v[at[1]]));
+        while (at[0] < n[0] || at[1] < n[1]) {
+                bool first = at[1] == n[1] || (at[0] < n[0] && when[0][at[0]] <= when[1][at[1]]);
                 int now = first ? 0 : 1;
                 in_row = now == last ? in_row + 1 : 1;
                 if (in_row > 2)
@@ -196,23 +258,26 @@ static void table_release(struct table *t)
                 free(t->v[i].v[1]);
         }
         free(t->v);
+        free(t->kind);
         json_free(t->defaults);
         *t = (struct table){0};
 }
 
 /* The job of a run that is the same as `like`, or NULL. */
 static const struct json *job_like(const struct table *t, const struct json *run,
-                                   const struct json *like)
+                                   const struct kind *like)
 {
-        for (const struct json *j = json_first(json_get(run, "job_results")); j; j = json_next(j))
-                if (same_job(t, like, j))
-                        return j;
+        struct kind k = {.run = run, .job = json_first(json_get(run, "job_results"))};
+
+        for (; k.job; k.job = json_next(k.job))
+                if (same_job(t, like, &k))
+                        return k.job;
         return NULL;
 }
 
-/* The value of each run of a side that has it. False: no memory. */
-static bool values_of(const struct table *t, const struct side *s, const struct json *job,
-                      const char *name, struct row *r, int which)
+/* The value of each run of a side that has it, and when that was. False: no memory. */
+static bool values_of(const struct table *t, const struct side *s, const struct kind *kind,
+                      const char *name, struct row *r, int which, double *when)
 {
         r->v[which] = calloc(s->n, sizeof(double));
         if (!r->v[which])
@@ -220,22 +285,25 @@ static bool values_of(const struct table *t, const struct side *s, const struct 
         for (size_t i = 0; i < s->n; i++) {
                 CLEANUP(measured_release) struct measured m = {0};
                 struct stats st;
-                const struct json *j = job_like(t, s->v[i], job);
+                const struct json *j = job_like(t, s->v[i].of, kind);
                 const struct json *metrics = json_get(j, "metrics");
                 if (!measured_read(metrics, json_get(metrics, name), &m))
                         continue;
                 if (stats_of(m.v, m.n, &st))
                         return false;
+                when[r->n[which]] = time_of(s->v[i].of);
                 r->v[which][r->n[which]++] = st.median;
         }
         return true;
 }
 
 /* A row for each figure of a job that both sides have. False: no memory. */
-static bool add_rows(struct table *t, const struct side side[2], const struct json *job,
+static bool add_rows(struct table *t, const struct side side[2], const struct kind *kind,
                      const char *label)
 {
-        const struct json *metrics = json_get(job, "metrics");
+        const struct json *metrics = json_get(kind->job, "metrics");
+        double when[2][RUNS_MAX];
+        const double *const times[] = {when[0], when[1]};
 
         for (const struct json *of = json_first(metrics); of; of = json_next(of)) {
                 CLEANUP(measured_release) struct measured m = {0};
@@ -247,8 +315,9 @@ static bool add_rows(struct table *t, const struct side side[2], const struct js
                 snprintf(r->figure, sizeof r->figure, "%s, %s", m.name, m.unit);
                 t->n++;
                 for (int which = 0; which < 2; which++)
-                        if (!values_of(t, &side[which], job, json_name(of), r, which))
+                        if (!values_of(t, &side[which], kind, json_name(of), r, which, when[which]))
                                 return false;
+                r->in_turns = made_in_turns(times, r->n);
                 if (r->n[0] && r->n[1])
                         continue;
                 free(r->v[0]);
@@ -256,6 +325,33 @@ static bool add_rows(struct table *t, const struct side side[2], const struct js
                 t->n--;
         }
         return true;
+}
+
+/* Notes the job unless an earlier run has it, too; one that failed has no figures. */
+static int add_kind(struct table *t, const struct kind *k)
+{
+        if (!json_get(k->job, "metrics"))
+                return 0;
+        for (size_t i = 0; i < t->nkinds; i++)
+                if (same_job(t, &t->kind[i], k))
+                        return 0;
+        if (GROW(t->kind, t->nkinds, t->room, 16))
+                return -ENOMEM;
+        t->kind[t->nkinds++] = *k;
+        return 0;
+}
+
+static int add_kinds(struct table *t, const struct side *s)
+{
+        int err = 0;
+
+        for (size_t i = 0; i < s->n && !err; i++) {
+                const struct json *run = s->v[i].of;
+                struct kind k = {.run = run, .job = json_first(json_get(run, "job_results"))};
+                for (; k.job && !err; k.job = json_next(k.job))
+                        err = add_kind(t, &k);
+        }
+        return err;
 }
 
 static struct json *default_job(void)
@@ -270,26 +366,46 @@ static struct json *default_job(void)
         return job;
 }
 
+/* What a row calls a job: by its scenario too where there are several. */
+static void name_kind(const struct table *t, size_t i, const char *job, char *out, size_t n)
+{
+        const char *scenario = scenario_of(&t->kind[i]);
+        bool several = false;
+
+        for (size_t k = 0; k < t->nkinds; k++)
+                several |= strcmp(scenario_of(&t->kind[k]), scenario) != 0;
+        snprintf(out, n, "%s%s%s", several ? scenario : "", several ? ": " : "", job);
+}
+
 static bool make_rows(struct table *t, const struct side side[2])
 {
-        const struct json *jobs = json_get(side[0].v[0], "job_results");
-        CLEANUP(job_labels_release) struct job_labels labels = job_labels_of(jobs);
+        char label[160];
 
-        t->width = labels.width > 16 ? labels.width : 16;
+        t->width = 16;
         t->v = calloc(ROWS_MAX, sizeof *t->v);
         t->defaults = default_job();
-        t->in_turns = made_in_turns(side);
-        for (size_t i = 0; t->v && i < labels.n; i++)
-                if (!add_rows(t, side, json_at(jobs, i), job_label(&labels, i)))
+        if (!t->v || add_kinds(t, &side[0]))
+                return false;
+        CLEANUP(freep) const struct json **job = calloc(t->nkinds + 1, sizeof *job);
+        for (size_t i = 0; job && i < t->nkinds; i++)
+                job[i] = t->kind[i].job;
+        CLEANUP(job_labels_release)
+        struct job_labels labels = job_labels_of_list(job, job ? t->nkinds : 0, is_place);
+        for (size_t i = 0; i < labels.n; i++) {
+                name_kind(t, i, job_label(&labels, i), label, sizeof label);
+                int width = (int)strlen(label);
+                t->width = width > t->width ? width : t->width;
+                if (!add_rows(t, side, &t->kind[i], label))
                         return false;
-        return t->v;
+        }
+        return job != NULL;
 }
 
 /* --- what differs --- */
 
-static bool enough(const struct table *t, const struct row *r)
+static bool enough(const struct row *r)
 {
-        return t->in_turns && r->n[0] >= RUNS_MIN && r->n[1] >= RUNS_MIN;
+        return r->in_turns && r->n[0] >= RUNS_MIN && r->n[1] >= RUNS_MIN;
 }
 
 /* The chance of each row by dealing the runs anew, times the number of rows that are asked, in
@@ -303,7 +419,7 @@ static int judge(struct table *t)
                 return -ENOMEM;
         for (size_t i = 0; i < t->n; i++) {
                 struct row *r = &t->v[i];
-                if (!enough(t, r))
+                if (!enough(r))
                         continue;
                 int err = stats_dealt_anew(r->v[0], r->n[0], r->v[1], r->n[1], &p[asked++],
                                            &r->apart);
@@ -312,7 +428,7 @@ static int judge(struct table *t)
         }
         int err = stats_holm(p, asked);
         for (size_t i = 0, k = 0; i < t->n; i++)
-                if (enough(t, &t->v[i]))
+                if (enough(&t->v[i]))
                         t->v[i].p = p[k++];
         return err;
 }
@@ -325,7 +441,7 @@ static void print_verdict(const struct table *t, const struct row *r, double apa
         if (r->n[0] < RUNS_MIN || r->n[1] < RUNS_MIN)
                 printf("no verdict: %zu and %zu runs, %d of each are needed\n", r->n[0], r->n[1],
                        RUNS_MIN);
-        else if (!t->in_turns)
+        else if (!r->in_turns)
                 printf("no verdict: the runs were not made in turns\n");
         else if (r->p >= LEVEL && stats_dealt_least(r->n[0], r->n[1]) * (double)t->n >= LEVEL)
                 printf("no verdict: %zu figures need more runs of each\n", t->n);
@@ -384,8 +500,9 @@ static void print_machines(const struct side side[2])
         for (size_t f = 0; f < sizeof facts / sizeof facts[0]; f++)
                 for (int which = 0; which < 2; which++)
                         for (size_t i = 0; i < side[which].n; i++) {
-                                said(side[0].v[0], facts[f][0], facts[f][1], first, sizeof first);
-                                said(side[which].v[i], facts[f][0], facts[f][1], other,
+                                said(side[0].v[0].of, facts[f][0], facts[f][1], first,
+                                     sizeof first);
+                                said(side[which].v[i].of, facts[f][0], facts[f][1], other,
                                      sizeof other);
                                 if (!strcmp(first, other))
                                         continue;
@@ -395,9 +512,9 @@ static void print_machines(const struct side side[2])
                         }
         for (int which = 0; which < 2; which++)
                 for (size_t i = 0; i < side[which].n; i++) {
-                        said(json_first(json_get(side[0].v[0], "job_results")), "", "device", first,
-                             sizeof first);
-                        said(json_first(json_get(side[which].v[i], "job_results")), "", "device",
+                        said(json_first(json_get(side[0].v[0].of, "job_results")), "", "device",
+                             first, sizeof first);
+                        said(json_first(json_get(side[which].v[i].of, "job_results")), "", "device",
                              other, sizeof other);
                         if (strcmp(first, other) != 0)
                                 printf("different devices: %s and %s\n", first, other);
@@ -410,8 +527,9 @@ static int compare(const struct side side[2])
 
         int err = make_rows(&t, side) ? 0 : -ENOMEM;
         if (!err && !t.n) {
-                fprintf(stderr,
-                        "ckptbench: the runs have no job in common: give two with the same keys\n");
+                fprintf(stderr, "ckptbench: the runs have no job in common: give two of one "
+                                "scenario with the same "
+                                "keys\n");
                 return 1;
         }
         if (!err)

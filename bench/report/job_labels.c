@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "bench/core/keys.h"
 #include "bench/report/job.h"
 
@@ -29,14 +30,13 @@ static const char *value_text(const struct json *v, char *out, size_t n)
         return out;
 }
 
-static bool differs(const struct json *jobs, const char *key)
+static bool differs(const struct json *const *job, size_t n, const char *key)
 {
         char a[32], b[32];
-        const struct json *job = json_first(jobs);
-        const char *first = value_text(job_key(job, key), a, sizeof a);
+        const char *first = n ? value_text(job_key(job[0], key), a, sizeof a) : "";
 
-        for (; job; job = json_next(job))
-                if (strcmp(first, value_text(job_key(job, key), b, sizeof b)))
+        for (size_t i = 1; i < n; i++)
+                if (strcmp(first, value_text(job_key(job[i], key), b, sizeof b)))
                         return true;
         return false;
 }
@@ -58,9 +58,9 @@ static char *make_label(const struct job_labels *l, const struct json *job)
         return label;
 }
 
-struct job_labels job_labels_of(const struct json *jobs)
+struct job_labels job_labels_of_list(const struct json *const *job, size_t n,
+                                     job_labels_skip_fn *skips)
 {
-        size_t n = json_count(jobs);
         struct job_labels l = {
                 .v = calloc(n + 1, sizeof *l.v),
                 .storage = calloc(n + 1, sizeof *l.storage),
@@ -69,15 +69,27 @@ struct job_labels job_labels_of(const struct json *jobs)
 
         if (!l.v || !l.storage || !l.differs)
                 return l;
-        for (size_t k = 0; k < key_tab.count; k++)
-                l.differs[k] = differs(jobs, key_tab.table[k].name);
-        for (const struct json *job = json_first(jobs); job; job = json_next(job)) {
-                l.storage[l.n] = storage_of(job);
-                l.v[l.n] = make_label(&l, job);
+        for (size_t k = 0; k < key_tab.count; k++) {
+                const char *key = key_tab.table[k].name;
+                l.differs[k] = !(skips && skips(key)) && differs(job, n, key);
+        }
+        for (size_t i = 0; i < n; i++) {
+                l.storage[l.n] = storage_of(job[i]);
+                l.v[l.n] = make_label(&l, job[i]);
                 int width = (int)strlen(job_label(&l, l.n++));
                 l.width = width > l.width ? width : l.width;
         }
         return l;
+}
+
+struct job_labels job_labels_of(const struct json *jobs)
+{
+        CLEANUP(freep) const struct json **list = calloc(json_count(jobs) + 1, sizeof *list);
+        size_t n = 0;
+
+        for (const struct json *job = json_first(jobs); list && job; job = json_next(job))
+                list[n++] = job;
+        return job_labels_of_list(list, n, NULL);
 }
 
 void job_labels_release(struct job_labels *l)

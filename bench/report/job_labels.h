@@ -20,6 +20,10 @@ struct job_labels {
 
 /* Those of "job_results"; where memory is short, of none. */
 struct job_labels job_labels_of(const struct json *jobs);
+/* The same of jobs of several runs, without the keys that skips() tells; NULL: it tells none. */
+typedef bool job_labels_skip_fn(const char *key);
+struct job_labels job_labels_of_list(const struct json *const *job, size_t n,
+                                     job_labels_skip_fn *skips);
 void job_labels_release(struct job_labels *l);
 
 const char *job_label(const struct job_labels *l, size_t i);

@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 26
+plan 31
 cd "$tmp" || exit 1
 
 # Runs of one job, whose values are then written by hand: what is compared is known.
@@ -65,6 +65,34 @@ sides here there 5 0.5 ' | .machine.cpu = "another" | .job_results[].device = "a
 bench compare here there >out
 expect_eq "different machines: cpu" "$(head -n 1 out | cut -c1-23)" "different machines are said first"
 expect_eq 1 "$(grep -c '^different devices: host and a GPU$' out | sed 's/^5$/1/')" "different devices are said, too"
+
+# Jobs of two scenarios with the same keys, some runs of both in one directory, and one run that failed.
+bench dcp_fsdp_save model=gpt-mini storage=null out=fsdp >dcp.out 2>&1
+bench dcp_ddp_save model=gpt-mini storage=null out=ddp >>dcp.out 2>&1
+bench compare fsdp ddp >out 2>err
+expect_eq "1 1" "$? $(grep -c 'give two of one scenario with the same keys' err)" "jobs of two scenarios are not compared, though their keys are the same"
+run=$(echo ddp/*/*/run_results.json)
+sides here there 5 0.5
+run=$(echo fsdp/*/*/run_results.json)
+mkdir of
+for i in 1 2 3 4 5; do made of "$i" 7; done
+for i in 1 2 3 4 5; do mv "of/$i" "here/of$i"; done
+bench compare here there >out
+expect_eq "1 0.502" "$(grep -c '^dcp_' out) $(awk '/^dcp_ddp_save: null/ { print $8 }' out)" "runs of another scenario are no values of this one's figures"
+diag "$(cat out)"
+for i in 1 2 3 4 5; do cp -r "here/of$i" there; done
+bench compare here there >out
+expect_eq "1 1" "$(grep -c '^dcp_fsdp_save: null .* 1\.000 ' out) $(grep -c '^dcp_ddp_save: null .*the second is faster' out)" \
+	"each scenario that both sides have is compared, in its own turns"
+diag "$(cat out)"
+run=$(echo one/*/*/run_results.json)
+sides here there 6 0.5
+first=here/2/run_results.json
+jq '.job_results[0] |= (.error = "No space left on device" | del(.metrics))' $first >failed && cp failed $first
+bench compare here there >out 2>err
+expect_eq "0 2" "$? $(grep -c '^null .*the second is faster' out)" "a job that failed in the first run is compared by the others"
+expect_eq "1 here/2" "$(wc -l <err) $(sed -n 's/^ckptbench: \(.*\)\/run_results.json: null failed: No space left on device: it is not compared$/\1/p' err)" \
+	"a job that failed is told, with its run"
 
 # Figures of other scenarios, much longer or faster in the second side.
 # copies FILTER: five runs of each side in turns, made of $run, the second side's metrics by the filter
