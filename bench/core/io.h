@@ -146,6 +146,10 @@ extern const struct io_ops io_awscrt, io_libs3; /* where they are built */
 int io_posix_top(const struct keys *k, const char *storage, const char **out, char *why,
                  size_t nwhy);
 
+/* Lets the page cache forget a file. 0, -EBUSY when it keeps more than 1 % of it, then *left bytes,
+ * or another negative errno. Blocks until what was written to the file is on its disk. */
+int io_posix_forget(const char *path, uint64_t *left);
+
 /* Moves a file from one directory of files to another as Python's shutil.move() does: by rename or,
  * between file systems, by a copy with its times, after which the first goes; the mode becomes that
  * of a new file. `sync`: waits until it is durable. 0, or a negative errno with to->why; then the

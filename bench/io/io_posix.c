@@ -459,25 +459,41 @@ static size_t pages_cached(int fd, size_t size)
         return held;
 }
 
+int io_posix_forget(const char *path, uint64_t *left)
+{
+        CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+        struct stat st;
+
+        if (fd < 0 || fstat(fd, &st))
+                return -errno;
+        for (int i = 0; i < 2; i++) {
+                /* dirty pages stay: those of a save without fsync */
+                if (i && fdatasync(fd))
+                        return -errno;
+                int err = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+                if (err)
+                        return -err;
+                *left = pages_cached(fd, (size_t)st.st_size) * (uint64_t)sysconf(_SC_PAGESIZE);
+                if (*left <= (uint64_t)st.st_size / 100)
+                        return 0;
+        }
+        return -EBUSY;
+}
+
 static int posix_forget(struct io *io, const char *name)
 {
         char path[PATH_MAX];
-        struct stat st;
+        uint64_t left = 0;
         int err = io_posix_path(io, name, path);
+
         if (err)
                 return err;
-        CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (fd < 0 || fstat(fd, &st))
-                return io_fail(io, -errno, path);
-        err = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-        if (err)
-                return io_fail(io, -err, path);
-        size_t left = pages_cached(fd, (size_t)st.st_size) * (size_t)sysconf(_SC_PAGESIZE);
-        if (left <= (size_t)st.st_size / 100)
-                return 0;
-        snprintf(io->why, sizeof io->why, "%.300s: the page cache keeps %zu of its bytes", path,
-                 left);
-        return -EBUSY;
+        err = io_posix_forget(path, &left);
+        if (err != -EBUSY)
+                return err ? io_fail(io, err, path) : 0;
+        snprintf(io->why, sizeof io->why, "%.300s: the page cache keeps %llu of its bytes", path,
+                 (unsigned long long)left);
+        return err;
 }
 
 static int posix_remove(struct io *io, const char *name)

@@ -287,11 +287,15 @@ int timed_drop(const struct timed *t, const char *name, unsigned drop, const cha
         if (err && drop == DROP_CACHES)
                 fail(arg, "drop=caches", err);
         err = coll_agree(t->coll, err);
+        if (err && drop == DROP_CACHES)
+                return err;
+        if (!err) /* what lies in memory alone, or is mapped, stays */
+                err = drop_files(t, name, false, fail, arg);
         if (!err)
                 *done = "caches";
         else
                 job_log(JOB_LOG_WARNING,
                         "caches are not dropped (%s): what is loaded may come from memory",
                         strerror(-err));
-        return drop == DROP_CACHES || err == -ECANCELED ? err : 0;
+        return err == -ECANCELED ? err : 0;
 }

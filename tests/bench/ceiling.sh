@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 7
+plan 8
 cd "$tmp" || exit 1
 mkdir disk
 
@@ -31,6 +31,9 @@ else
 	skip "the limit is cores over the sum of costs" "/dev/fuse cannot be opened"
 fi
 check "no mount and no file is left" sh -c '[ -z "$(ls "$1"/disk)" ] && [ ! -e "$1"/ckptbench-c* ]' sh "$tmp"
+TMPDIR=$tmp bench ceiling path=disk size=1M drop=none out=kept >kept.out 2>&1
+expect_eq "disk, read, page cache kept" "$(jq -r .job_results[0].metrics.disk_read.text kept/*/*/run_results.json)" \
+	"a read of the disk whose pages were not dropped is told as that"
 TMPDIR=$tmp bench ceiling size=1M out=less >less.out 2>&1
 check "what cannot be measured is left out with its reason" \
 	grep -q 'left out: disk: .*give path=DIR' less.out

@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 67
+plan 71
 cd "$tmp" || exit 1
 format=$(image_format)
 mkdir disk mnt
@@ -88,6 +88,24 @@ if bench_has HAVE_LIBARCHIVE; then
 else
 	for t in 1 2 3 4 5 6 7 8; do skip "the data set is read from tars" "built without libarchive"; done
 fi
+
+# what the page cache keeps is not said to be dropped
+dropped() { jq -r .job_results[0].setup.page_cache_dropped $1/*/*/run_results.json; }
+read_ok "a dataset that was just made is dropped from the page cache" fresh dataset=$images path=disk drop=auto
+case $(stat -f -c %T /dev/shm 2>/dev/null) in
+tmpfs)
+	shm=$(mktemp -d /dev/shm/ckptfs-test.XXXXXX)
+	at_exit 'rm -rf "$shm"'
+	gen path="$shm"
+	read_ok "a dataset that lies in memory alone is read" shm dataset=$images path="$shm"
+	expect_eq "no: not possible here, what was read may have come from memory" "$(dropped shm)" \
+		"a dataset that the page cache keeps is not told as dropped"
+	refused "cannot be dropped: it keeps what was read: give drop=none" dataset=$images path="$shm" drop=file
+	;;
+*)
+	for t in 1 2 3; do skip "the page cache of a file system in memory is told as kept" "/dev/shm is no tmpfs"; done
+	;;
+esac
 
 # what is wrong is found
 cp -r disk/$images disk/bad

@@ -32,7 +32,7 @@ static const struct ceiling_row {
 } rows[] = {
         {"memcpy", "memory copy, one core", ceiling_memcpy, CEILING_ALONE, MiB, 8 * GiB},
         {"disk_write", "disk, write and fsync", ceiling_disk_write, CEILING_DISK, MiB, GiB},
-        {"disk_read", "disk, read, page cache dropped", ceiling_disk_read, CEILING_DISK, MiB, GiB},
+        {"disk_read", "disk, read", ceiling_disk_read, CEILING_DISK, MiB, GiB},
         {"fuse_write_1m", "null FUSE, write", ceiling_fuse_write, CEILING_FUSE, MiB, 4 * GiB},
         {"fuse_write_64k", "null FUSE, write", ceiling_fuse_write, CEILING_FUSE, 64 * KiB, 2 * GiB},
         {"fuse_write_4k", "null FUSE, write", ceiling_fuse_write, CEILING_FUSE, 4 * KiB, GiB / 2},
@@ -92,13 +92,18 @@ static uint64_t block_of(const struct ceiling *c, const struct ceiling_row *row)
 }
 
 /* The figures are those of the median of `n`. */
-static void row_json(struct json *to, const struct ceiling_row *row, uint64_t block,
+static void row_json(struct json *to, const struct ceiling *c, const struct ceiling_row *row,
                      const struct figure *v, size_t n)
 {
         const struct figure *f = &v[n / 2];
         struct json *o = json_add_object(to, row->name);
-        json_add_string(o, "text", row->text);
-        json_add_number(o, "block_bytes", (double)block);
+        char text[64];
+        snprintf(text, sizeof text, "%s%s", row->text,
+                 row->measure != ceiling_disk_read ? ""
+                 : c->cached                       ? ", page cache kept"
+                                                   : ", page cache dropped");
+        json_add_string(o, "text", text);
+        json_add_number(o, "block_bytes", (double)block_of(c, row));
         json_add_number(o, "seconds", f->seconds);
         json_add_number(o, "gb_per_s", f->gb_per_s);
         json_add_number(o, "cpu_machine_s_per_gb", f->cpu_machine_per_gb);
@@ -165,7 +170,7 @@ static int run_kind(struct ceiling *c, enum ceiling_kind kind, struct json *metr
                         continue;
                 err = measure(c, &rows[i], v);
                 if (!err)
-                        row_json(metrics, &rows[i], block_of(c, &rows[i]), v, c->keys->epochs);
+                        row_json(metrics, c, &rows[i], v, c->keys->epochs);
         }
         if (kind == CEILING_FUSE)
                 json_add_number(metrics, "fuse_read_ahead_kb", c->read_ahead_kb);

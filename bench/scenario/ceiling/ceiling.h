@@ -4,6 +4,7 @@
 #define CKPTFS_BENCH_CEILING_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bench/core/child.h"
@@ -20,6 +21,7 @@ struct ceiling {
         char mnt[PATH_MAX];   /* of the null FUSE */
         double read_ahead_kb; /* of it; 0: could not be raised */
         struct io *io;        /* of disk and HTTP */
+        bool cached;          /* the page cache may have had what was read of the disk */
         char *buf;            /* CEILING_BUF bytes, page-aligned */
         char why[512];
 };

@@ -159,6 +159,7 @@ int ceiling_disk_read(struct ceiling *c, uint64_t block, uint64_t bytes, struct 
         const struct timed t = {.coll = &one, .io = c->io};
         const char *done;
         int err = timed_drop(&t, CEILING_OBJECT, c->keys->drop, &done, ignore, NULL);
+        c->cached |= !strcmp(done, "none");
         return err ? io_failed(c, err) : load(c, bytes, out);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "bench/core/clock.h"
+#include "bench/core/job_log.h"
 #include "bench/core/progress.h"
 #include "bench/scenario/dataset/dataset.h"
 
@@ -127,25 +128,51 @@ static int prepare(struct dataset_job *j)
         return err ? err : saver_open(j->run, k, j->learner, &j->saver);
 }
 
-/* Makes the page cache forget the dataset before an epoch. */
+/* File by file, each by one rank of a machine. Collective. */
+static int forget_files(struct dataset_job *j)
+{
+        const struct coll *c = j->run->coll;
+        int err = 0;
+
+        for (size_t i = c->host_rank; i < j->list.n && !err; i += c->host_ranks)
+                err = sample_source_forget(j->place, sample_source_name(&j->list, i));
+        return coll_agree(j->run->coll, err);
+}
+
+static int cannot_drop(const struct dataset_job *j, int err)
+{
+        if (!j->run->coll->rank)
+                run_error(j->run, "the page cache of %s cannot be dropped: %s: give drop=none",
+                          sample_source_text(j->place),
+                          err == -EBUSY ? "it keeps what was read" : strerror(-err));
+        return err;
+}
+
+/* Makes the page cache forget the dataset before an epoch: as timed_drop() does it, for all files
+ * at once. */
 static int drop_cache(struct dataset_job *j)
 {
-        struct coll *c = j->run->coll;
-        unsigned drop = j->k->drop;
-        int err = 0;
+        const unsigned drop = j->k->drop;
 
         if (!sample_source_is_cached(j->place) || drop == DROP_NONE)
                 return 0;
-        for (size_t i = c->host_rank; drop != DROP_CACHES && i < j->list.n && !err;
-             i += c->host_ranks)
-                err = sample_source_forget(j->place, sample_source_name(&j->list, i));
-        if (drop == DROP_CACHES && !c->host_rank)
-                err = timed_drop_machine();
-        if (err)
-                run_error(j->run, "the page cache of %s cannot be dropped: %s: give drop=none",
-                          sample_source_text(j->place), strerror(-err));
-        j->dropped = "before each epoch";
-        return coll_agree(c, err);
+        int err = drop == DROP_CACHES ? -EBUSY : forget_files(j);
+        if (err && drop == DROP_FILE)
+                return cannot_drop(j, err);
+        if (err) {
+                err = coll_agree(j->run->coll, j->run->coll->host_rank ? 0 : timed_drop_machine());
+                if (err && drop == DROP_CACHES)
+                        return cannot_drop(j, err);
+                if (!err)
+                        err = forget_files(j);
+        }
+        if (!err && !j->now)
+                j->dropped = "before each epoch";
+        if (err) {
+                j->dropped = "no: not possible here, what was read may have come from memory";
+                job_log(JOB_LOG_WARNING, "the page cache keeps the dataset: %s", strerror(-err));
+        }
+        return 0;
 }
 
 /* One epoch in this rank: batches until there is none. */

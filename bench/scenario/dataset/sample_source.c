@@ -265,14 +265,14 @@ void sample_source_list_release(struct sample_list *l)
 int sample_source_forget(struct sample_source *p, const char *name)
 {
         char path[PATH_MAX];
+        uint64_t left;
 
         if (p->store)
                 return 0;
         int err = sample_source_path(p, name, path);
         if (err)
                 return err;
-        CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-        return fd < 0 ? -errno : -posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+        return io_posix_forget(path, &left);
 }
 
 /* --- removing --- */

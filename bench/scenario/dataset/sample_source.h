@@ -52,7 +52,7 @@ static inline const char *sample_source_name(const struct sample_list *l, size_t
         return l->names.p + l->v[i].name;
 }
 
-/* Makes the page cache forget a file. */
+/* Makes the page cache forget a file. -EBUSY: it keeps more than 1 % of it. */
 int sample_source_forget(struct sample_source *p, const char *name);
 /* Removes the names that name(arg, i) tells, i in [0, n), there or not; the directory too when it
  * is empty then. */
