@@ -7,7 +7,7 @@
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_mpi true || skip_all "$bench_no_mpi"
-plan 19
+plan 23
 cd "$tmp" || exit 1
 mkdir disk
 store_start storesim --log "$tmp/requests"
@@ -56,6 +56,26 @@ check "a model's rows are loaded by all ranks together" bench_mpi bench dcp_fsdp
 bench_mpi bench dcp_fsdp_save $keys storage=disk checkpoint.sharding_strategy=hybrid \
 	checkpoint.hybrid_group=3 out=odd 2>odd.err
 expect_eq 1 "$(grep -c '2 ranks are not divided into groups of 3' odd.err)" "groups that do not fit are refused"
+
+# Behind the last tensor of a file is the end of its archive, without which torch does not open it.
+sized() {
+	bench dcp_fsdp_load $keys storage=disk suffix="${dir#disk/}" "$@" out=sized >sized.out 2>sized.err
+	rc=$?
+	echo "$rc $(grep -c "load of ${dir#disk/}/__1_0.distcp: __1_0.distcp has [0-9]* bytes where $b were saved" sized.err)"
+}
+truncate -s -1 "$dir/__1_0.distcp"
+expect_eq "1 1" "$(sized)" "a file that lacks a byte of which nothing is loaded is found"
+expect_eq "0 0" "$(sized verify=off)" "verify=off asks for no size of files"
+truncate -s +2 "$dir/__1_0.distcp"
+expect_eq "1 1" "$(sized)" "a file of a directory that has grown is found"
+truncate -s "$b" "$dir/__1_0.distcp"
+bench simulated path=disk world_size=3 model.layers=6 model.ffn=4 epochs=1 phase=save out=played >played.out 2>&1
+played=$(result played .setup.suffix)
+printf x >>"disk/$played/__2_0.distcp"
+bench simulated path=disk world_size=3 model.layers=6 model.ffn=4 epochs=1 phase=load suffix="$played" out=played >played.out 2>played.err
+expect_eq "1 1" "$? $(grep -c 'load of .*/__2_0.distcp: __2_0.distcp has [0-9]* bytes where [0-9]* were saved' played.err)" \
+	"a file of a rank that was played, and has grown, is found"
+diag "$(cat played.err)"
 
 flip "$dir/__1_0.distcp" 2000000
 bench dcp_fsdp_load $keys storage=disk suffix="${dir#disk/}" out=bad 2>bad.err

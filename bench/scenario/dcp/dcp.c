@@ -96,12 +96,21 @@ int dcp_drop(struct dcp_job *j, const struct dcp_files *files)
         return err;
 }
 
+/* What was read of a file, and where it ends: a part of it may be right in one that was cut. */
+static int check_file(struct dcp_file *f)
+{
+        int err = payload_check(&f->payload);
+        const bool there = f->io && !(f->io->ops->flags & IO_EMPTY);
+
+        return err || !there ? err : timed_check_size(f->io, f->name, f->whole);
+}
+
 int dcp_check(struct dcp_job *j, const struct dcp_files *files, const char *what)
 {
         int err = 0;
         for (size_t i = 0; i < files->n && !err; i++) {
                 struct dcp_file *f = files->v[i];
-                err = f->err = f->err ? f->err : payload_check(&f->payload);
+                err = f->err = f->err ? f->err : check_file(f);
                 if (err)
                         dcp_say(j, files, what, err);
         }

@@ -20,6 +20,7 @@ static int plan_file(struct dcp_file *f, const struct shard *of_rank, const stru
                 err = dcp_wrap(&f->payload.shard);
         if (!err)
                 payload_init(&f->payload, p->verify);
+        f->whole = f->payload.data.size;
         return err;
 }
 

@@ -17,6 +17,7 @@ struct dcp_file {
         struct io *io; /* NULL: not started */
         struct sample sample;
         struct io_range *ranges; /* of a load that needs a part; owned */
+        uint64_t whole;          /* bytes that the file has, whatever is needed of it */
         pthread_t thread;
         bool load, sync;
         int err;

@@ -53,8 +53,8 @@ static int find_data(struct dcp_job *j, const struct dcp_item *it, uint64_t *fro
         return err;
 }
 
-/* The next file that is read, with room for n ranges. */
-static struct dcp_file *add_file(struct dcp_job *j, const char *name, size_t n)
+/* The next file that is read, with room for n ranges; the last item in it ends at `whole`. */
+static struct dcp_file *add_file(struct dcp_job *j, const char *name, size_t n, uint64_t whole)
 {
         struct dcp_files *fs = &j->files;
         struct dcp_file **v = realloc(fs->v, (fs->n + 1) * sizeof *v);
@@ -63,6 +63,7 @@ static struct dcp_file *add_file(struct dcp_job *j, const char *name, size_t n)
         struct dcp_file *f = calloc(1, sizeof *f);
         if (f) {
                 snprintf(f->name, sizeof f->name, "%s", name);
+                f->whole = whole;
                 f->ranges = calloc(n, sizeof *f->ranges);
                 f->payload.shard.v = calloc(n, sizeof *f->payload.shard.v);
                 f->payload.shard.seed = j->plan.seed;
@@ -146,8 +147,10 @@ static int plan_item(struct dcp_job *j, const struct shard *all, const struct sh
         int err = find_data(j, it, &from);
         if (err)
                 return err;
-        if (!*f || strcmp((*f)->name, it->file))
-                *f = add_file(j, it->file, of_file(it, left));
+        if (!*f || strcmp((*f)->name, it->file)) {
+                const size_t n = of_file(it, left);
+                *f = add_file(j, it->file, n, it[n - 1].off + it[n - 1].len);
+        }
         if (!*f)
                 return -ENOMEM;
         add_range(*f, &piece, from + piece.tensor_off - item.tensor_off);
