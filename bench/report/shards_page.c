@@ -209,10 +209,21 @@ static void rank_chart(struct doc *d, const struct jobs *jobs, const char *phase
         doc_plot(d, &p);
 }
 
+/* Whether what was saved or loaded is a directory, on whose files ranks agree before and behind. */
+static bool has_plan(const struct jobs *jobs)
+{
+        for (size_t i = 0; i < jobs->n; i++)
+                for (int p = 0; p < 2; p++)
+                        if (shards_metric(jobs->job[i], phases[p], "plan_s") > 0)
+                                return true;
+        return false;
+}
+
 static void charts(struct doc *d, const struct jobs *jobs)
 {
         static const char *const rate[] = {"gb_per_s"};
         static const char *const times[] = {"open_s", "transfer_s", "sync_s", "close_s"};
+        static const char *const of_directory[] = {"plan_s", "files_s", "finish_s"};
         static const char *const cpu[] = {"cpu_ranks_s_per_gb", "cpu_mount_s_per_gb"};
         struct plot speed = {.title = "Speed of all ranks together",
                              .unit = "GB/s",
@@ -223,13 +234,21 @@ static void charts(struct doc *d, const struct jobs *jobs)
                              .kind = PLOT_STACKED,
                              .series = {"open", "transfer", "fsync", "close"},
                              .nseries = 4};
+        struct plot directory = {.title = phase.title,
+                                 .unit = phase.unit,
+                                 .kind = phase.kind,
+                                 .series = {"plan", "files", "finish"},
+                                 .nseries = 3};
         struct plot cost = {.title = "Processor time",
                             .unit = "CPU-seconds per GB",
                             .kind = PLOT_STACKED,
                             .series = {"ranks", "mount"},
                             .nseries = 2};
         chart(d, jobs, &speed, false, rate);
-        chart(d, jobs, &phase, true, times);
+        if (has_plan(jobs))
+                chart(d, jobs, &directory, true, of_directory);
+        else
+                chart(d, jobs, &phase, true, times);
         chart(d, jobs, &cost, true, cpu);
         rank_chart(d, jobs, "save", "Save, each rank: median, least and most of its epochs");
         rank_chart(d, jobs, "load", "Load, each rank: median, least and most of its epochs");

@@ -3,7 +3,7 @@
 # report.sh: results become one page that needs no other file, with gnuplot and without.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 34
+plan 35
 cd "$tmp" || exit 1
 mkdir disk empty
 
@@ -140,6 +140,18 @@ expect_eq "0 0 yes" "$(grep -ciE '<(script|img)' evil.html) $(grep -ciE '<(scrip
 $(grep -q '&lt;script' evil.html && echo yes)" "no text of the results is a part of the page"
 expect_eq "yes 0" "$(grep -q 'touch done' scripts && echo yes) $(grep -cE '`|^!|"touch' scripts)" \
 	"no text of the results is a command of gnuplot"
+
+bench dcp_ddp_save model=gpt-mini storage=disk path=disk out=directory >directory.out 2>&1
+env REAL="$PATH" SCRIPTS="$tmp/directory.scripts" PATH="$tmp/gnuplot:$PATH" "$builddir/ckptbench" report directory -o directory.html >>directory.out 2>&1
+check "the bars of a directory hold all of its seconds: its plan, its files and its end" python3 - directory.scripts <<'END'
+import json, pathlib, re, sys
+
+(path,) = pathlib.Path("directory").rglob("run_results.json")
+seconds = json.loads(path.read_text())["job_results"][0]["metrics"]["save"]["seconds"]
+script = open(sys.argv[1]).read()
+data = re.search(r'<< END_OF_DATA\n"disk save" ([^\n]*)\nEND_OF_DATA\nplot [^\n]* title "plan"[^\n]* title "files"[^\n]* title "finish"', script)
+assert abs(sum(map(float, data[1].split())) / seconds - 1) < 1e-6, (data[1], seconds)
+END
 
 # What cannot be read is missing in the page, and whoever waits for the page learns it.
 cp -r two cut
