@@ -100,6 +100,13 @@ int io_posix_top(const struct keys *k, const char *storage, const char **out, ch
                          key, top);
                 return -EINVAL;
         }
+        if (k->direct && k->block % IO_ALIGN) {
+                snprintf(why, nwhy,
+                         "block=%llu: O_DIRECT moves multiples of %d bytes: give one, or "
+                         "direct=off",
+                         (unsigned long long)k->block, IO_ALIGN);
+                return -EINVAL;
+        }
         *out = top;
         return 0;
 }

@@ -3,7 +3,7 @@
 # bad_input.sh: what is wrong is one line with cause and remedy, and nothing is made.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 139
+plan 141
 cd "$tmp" || exit 1
 
 # refused PATTERN arguments...: fails, one line on stderr that matches, no results
@@ -26,6 +26,8 @@ expect_eq "0 1 0" "$? $(grep -c '^path=fresh/ is not there: it is made$' out) $(
 bench shards storage=disk path=fresh size=1M out=made >out 2>err
 expect_eq "0 0" "$? $(grep -c 'it is made' out)" "a directory that is there is told in none"
 rm -r made fresh
+refused "block=4097: O_DIRECT moves multiples of 4096 bytes: give one, or direct=off" \
+	shards storage=disk path="$tmp" size=1M direct=on block=4097
 refused "out='': Invalid argument: give out= another directory" shards storage=null out=
 refused "path=none/x: No such file or directory: give a directory" ceiling path=none/x
 TMPDIR=$tmp/none && export TMPDIR
