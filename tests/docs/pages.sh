@@ -9,8 +9,8 @@ pages="README.md CONTRIBUTING.md NEWS.md SECURITY.md $(find docs -name '*.md' | 
 at_most() { [ "$1" -le "$2" ] || { echo "$1 are more than $2"; return 1; }; }
 check "README has at most 150 lines" at_most "$(wc -l <README.md)" 150
 check "CONTRIBUTING has at most 1,200 words" at_most "$(wc -w <CONTRIBUTING.md)" 1200
-check "no line has more than 120 columns" env LC_ALL=C.UTF-8 awk '
-	{ gsub(/[\200-\277]/, "") } # bytes that continue a character, where awk counts bytes
+check "no line has more than 120 columns" env LC_ALL=C awk '
+	{ gsub(/[\200-\277]/, "") } # bytes that continue a character
 	length > 120 { print FILENAME ":" FNR; bad = 1 }
 	END { exit bad }' $pages
 
