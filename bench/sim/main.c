@@ -89,13 +89,14 @@ static const char usage[] =
         "  --checksums all|crc64nvme|none\n"
         "                          s3: the checksums of whole objects; none: not of parts, either\n"
         "  --object-lock           s3: refuse what is written without a digest\n"
+        "  --radosgw               s3: the ways of Ceph's gateway\n"
         "  --archive-tier ARCHIVE_ACCESS|DEEP_ARCHIVE_ACCESS\n"
-        "                          s3: where objects of INTELLIGENT_TIERING are\n"
+        "                          s3: where INTELLIGENT_TIERING objects are\n"
         "  --content-etags         equal bytes have equal ETags\n"
         "  --hns                   gs: buckets have a hierarchical namespace\n"
-        "  --zonal                 gs: buckets are in a zone, and take appendable objects alone\n"
-        "  --versioning            versions that are replaced or deleted stay readable\n"
-        "  --no-move               gs: moveTo is not there (404)\n"
+        "  --zonal                 gs: buckets in a zone take appendable objects alone\n"
+        "  --versioning            replaced and deleted versions stay readable\n"
+        "  --no-move               gs: no moveTo (404)\n"
         "  --testbench             gs: the ways of the vendor's testbench\n"
         "  --name-pause TIME       gs: a name is changed again only after that, as 1s (429)\n"
         "  --forbid-encryption HOW gs: no new object is encrypted by google, cmek or csek (412)\n"
@@ -140,6 +141,7 @@ static const struct option longs[] = {
         {"access-point", required_argument, NULL, OPT_ACCESS_POINT},
         {"checksums", required_argument, NULL, OPT_CHECKSUMS},
         {"object-lock", no_argument, NULL, OPT_OBJECT_LOCK},
+        {"radosgw", no_argument, NULL, OPT_RADOSGW},
         {"archive-tier", required_argument, NULL, OPT_ARCHIVE_TIER},
         {"content-etags", no_argument, NULL, OPT_CONTENT_ETAGS},
         {"hns", no_argument, NULL, OPT_HNS},
@@ -383,6 +385,7 @@ static int check_effects(const struct options *o)
                 {OPT_ACCESS_POINT, &protocol_s3},
                 {OPT_CHECKSUMS, &protocol_s3},
                 {OPT_OBJECT_LOCK, &protocol_s3},
+                {OPT_RADOSGW, &protocol_s3},
                 {OPT_ARCHIVE_TIER, &protocol_s3},
                 {OPT_HNS, &protocol_gs},
                 {OPT_ZONAL, &protocol_gs},

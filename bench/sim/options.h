@@ -37,6 +37,7 @@ enum {
         OPT_ACCESS_POINT,
         OPT_CHECKSUMS,
         OPT_OBJECT_LOCK,
+        OPT_RADOSGW,
         OPT_ARCHIVE_TIER,
         OPT_CONTENT_ETAGS,
         OPT_HNS,

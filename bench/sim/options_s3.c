@@ -130,6 +130,9 @@ int option_s3(struct s3_options *o, int opt, char *value)
         case OPT_OBJECT_LOCK:
                 o->object_lock = true;
                 return 0;
+        case OPT_RADOSGW:
+                o->radosgw = true;
+                return 0;
         case OPT_ARCHIVE_TIER:
                 return set_archive_tier(o, value);
         default: /* the caller has no other */

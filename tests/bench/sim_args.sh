@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Bad arguments of the simulator: one line with cause and remedy, and nothing served.
 . "${srcdir:?}/tests/lib/tap.sh"
-plan 43
+plan 44
 
 refuses() {
 	name=$1 want=$2
@@ -35,7 +35,7 @@ b="--bucket bkt"
 	refuses "a tier that is none" 'give ARCHIVE_ACCESS' $b --null --archive-tier hot
 	refuses "a bad time" 'as 20ms' $b --null --ttfb 20x
 	for option in request-rate=1,1 session-life=1s read-only-sessions local-zone allow-sse-c copy-if=ignore domain=d base-path=/a \
-		access-point=ap=bkt checksums=none object-lock archive-tier=ARCHIVE_ACCESS; do
+		access-point=ap=bkt checksums=none object-lock radosgw archive-tier=ARCHIVE_ACCESS; do
 		refuses "--$option with the protocol of Google" "^storesim: --${option%%=*} does nothing here: .*--protocol s3" \
 			$b --null "--$option" --protocol gs
 	done

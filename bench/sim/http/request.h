@@ -143,6 +143,7 @@ struct s3_options {
         /* Which checksums of whole objects there are. */
         enum { CHECKSUMS_ALL, CHECKSUMS_CRC64NVME, CHECKSUMS_NONE } checksums;
         bool object_lock; /* what is written must bear a digest */
+        bool radosgw;     /* as the gateway of Ceph */
         /* Where objects of INTELLIGENT_TIERING are, unless they are restored; NULL: at hand. */
         const char *archive_tier;
 };

@@ -11,6 +11,7 @@ bench_sim_libsim_la_SOURCES += \
 	%D%/s3_express.c \
 	%D%/s3_list.c \
 	%D%/s3_object.c \
+	%D%/s3_radosgw.c \
 	%D%/s3_sse.c \
 	%D%/s3_upload.c \
 	%D%/s3_version.c \

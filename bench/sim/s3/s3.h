@@ -164,6 +164,10 @@ bool s3_bad_session(struct service *s, struct request *x);
 bool s3_appends(const struct request *x);
 void s3_append(struct service *s, struct request *x, struct object *o);
 
+/* s3_radosgw.c: makes a request that was let in, and the reply to it, those of Ceph's gateway. */
+void s3_radosgw_begin(struct request *x);
+void s3_radosgw_finish(struct request *x);
+
 /* auth.c: true when the reply is set to an error. */
 bool s3_denied(struct service *s, struct request *x);
 /* auth_v2.c: the old signature. Sets the reply to an error when it is wrong. */

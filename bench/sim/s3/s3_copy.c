@@ -231,7 +231,8 @@ void s3_copy(struct service *s, struct request *x)
 
 /* The range to copy; the whole source when the request names none. "You can copy a range only if
  * the source object is greater than 5 MB" (API reference, UploadPartCopy). */
-static bool bad_range(struct request *x, const struct object *from, uint64_t *off, uint64_t *len)
+static bool bad_range(const struct service *s, struct request *x, const struct object *from,
+                      uint64_t *off, uint64_t *len)
 {
         const char *text = s3_in(x, "x-amz-copy-source-range");
         uint64_t last;
@@ -241,7 +242,7 @@ static bool bad_range(struct request *x, const struct object *from, uint64_t *of
         *len = from->size;
         if (!text)
                 return false;
-        if (from->size <= S3_PART_MIN) {
+        if (from->size <= S3_PART_MIN && !s->s3->radosgw) {
                 s3_refuse(x, 400, "InvalidRequest",
                           "The specified copy source is not supported as a byte-range copy source");
                 return true;
@@ -280,7 +281,7 @@ void s3_part_copy(struct service *s, struct request *x)
         if (s3_key_is_missing(x, head, false))
                 return;
         from = find_source(s, x);
-        if (!from || bad_range(x, from, &off, &len))
+        if (!from || bad_range(s, x, from, &off, &len))
                 return;
         if (len > S3_PUT_MAX) {
                 s3_error(x, "EntityTooLarge");

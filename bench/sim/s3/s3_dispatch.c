@@ -389,7 +389,11 @@ static void begin(struct service *s, struct request *x)
                 return;
         else if (op->to == BODY_TEXT && x->rq.body_len > EXCHANGE_TEXT_MAX)
                 s3_error(x, "EntityTooLarge");
-        else if (!s3_bad_checksums(s, x) && op->begin)
+        if (x->status)
+                return;
+        if (s->s3->radosgw && !x->google)
+                s3_radosgw_begin(x);
+        if (!s3_bad_checksums(s, x) && op->begin)
                 op->begin(s, x);
 }
 
@@ -398,6 +402,8 @@ static void finish(struct service *s, struct request *x)
         const struct s3_op *op = x->priv;
 
         op->finish(s, x);
+        if (s->s3->radosgw && !x->google)
+                s3_radosgw_finish(x);
         if (x->headers.failed || x->body.failed)
                 s3_error(x, "InternalError");
 }

@@ -468,7 +468,9 @@ static int count_leaf(void *arg, const char *path, const char *text)
 static int delete_leaf(void *arg, const char *path, const char *text)
 {
         struct delete_many *d = arg;
-        const char *version = d->x->google ? "Delete/Object/VersionId" : "Delete/Object/ETag";
+        const char *version = d->x->google        ? "Delete/Object/VersionId"
+                              : d->s->s3->radosgw ? ""
+                                                  : "Delete/Object/ETag";
         char **to = !strcmp(path, "Delete/Object/Key") ? &d->key
                     : !strcmp(path, version)           ? &d->version
                                                        : NULL;
