@@ -94,6 +94,7 @@ mount_tests = \
 	%D%/privileges.sh \
 	%D%/prometheus.sh \
 	%D%/publish.sh \
+	%D%/radosgw.sh \
 	%D%/read_cache.sh \
 	%D%/read_huge.sh \
 	%D%/read_once.sh \

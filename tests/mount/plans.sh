@@ -21,7 +21,8 @@ if on_gs; then
 	syncs="objects.compose=$syncs_of_log CreateMultipartUpload=0 GetObject=0"
 else
 	said=0
-	append="CreateMultipartUpload=1 UploadPartCopy=1 UploadPart=1 CompleteMultipartUpload=1 GetObject=0"
+	# The first of each kind finds out what the server honors.
+	append="CreateMultipartUpload=1 UploadPartCopy=2 UploadPart=1 CompleteMultipartUpload=2 GetObject=0"
 	middle="CreateMultipartUpload=1 UploadPartCopy=2 UploadPart=1 CompleteMultipartUpload=1 GetObject=1" \
 		middle_moved=11000000
 	cut="UploadPartCopy=1 UploadPart=0 GetObject=0 CompleteMultipartUpload=1" cut_moved=0

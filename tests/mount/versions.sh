@@ -88,6 +88,8 @@ fdo_ends "ok ok ok" "a version before the one with the new mode is closed"
 letters 12000000 a | store_put both
 reads=''
 for at in 3 7 1 9 4 8 2 6 5 10 11; do reads="$reads pause pread 4096 ${at}000000"; done
+letters 12000000 a | store_put learn # the first change of parts finds out what the server honors
+fdo open w "$mnt/learn" pwrite 1000 0 close >"$tmp/learnt"
 if on_gs; then ends=objects.move; else ends=CompleteMultipartUpload; fi
 set_rules "$(held_once $ends '*both')"
 fdo_begin open +d "$mnt/both" $reads close

@@ -256,6 +256,16 @@ void fake_error(struct fake_req *rq, int status, const char *code)
         fake_reply(rq, status, "Content-Type: application/xml\r\n", body, (size_t)n);
 }
 
+bool fake_probed(struct fake_req *rq)
+{
+        static const char never[] = "\"no version has this ETag\"";
+
+        if (!fake_has(rq, "If-Match", never) && !fake_has(rq, "x-amz-copy-source-if-match", never))
+                return false;
+        fake_error(rq, 412, "PreconditionFailed");
+        return true;
+}
+
 void fake_reset(struct fake_req *rq)
 {
         struct linger now = {.l_onoff = 1, .l_linger = 0};

@@ -42,6 +42,9 @@ unsigned fake_open(const struct fake *f);        /* that there are */
 void fake_unlock(struct fake_req *rq);
 /* Whether the head has a line that starts with `name: value`, in any case of the name. */
 bool fake_has(const struct fake_req *rq, const char *name, const char *value);
+/* Whether it is one on the condition of a version that never was, by which a store finds out
+ * whether the server honors conditions: then it does. */
+bool fake_probed(struct fake_req *rq);
 /* Reads the request's body; false when the client went away. */
 bool fake_body(struct fake_req *rq);
 /* A whole reply; `headers` are lines that end in \r\n. Reads an unread body first. */

@@ -5,6 +5,7 @@ store_fake_tests = \
 	%D%/test_answers \
 	%D%/test_append \
 	%D%/test_checksums \
+	%D%/test_conditions \
 	%D%/test_copy \
 	%D%/test_copy_if \
 	%D%/test_cred_types \
@@ -36,6 +37,9 @@ STORE_FAKE = %D%/fake.c %D%/fake.h
 %C%_test_checksums_SOURCES = %D%/test_checksums.c $(STORE_FAKE)
 %C%_test_checksums_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_checksums_LDADD = $(STORE_TEST_LIBS)
+%C%_test_conditions_SOURCES = %D%/test_conditions.c %D%/event.c %D%/event.h $(STORE_FAKE)
+%C%_test_conditions_CFLAGS = $(STORE_TEST_CFLAGS)
+%C%_test_conditions_LDADD = $(STORE_TEST_LIBS)
 %C%_test_copy_SOURCES = %D%/test_copy.c %D%/event.c %D%/event.h $(STORE_FAKE)
 %C%_test_copy_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_copy_LDADD = $(STORE_TEST_LIBS)
@@ -93,6 +97,6 @@ check_PROGRAMS += %D%/test_store
 %C%_test_store_CFLAGS = $(STORE_TEST_CFLAGS)
 %C%_test_store_LDADD = $(STORE_TEST_LIBS)
 
-store_sh_tests = %D%/storesim.sh %D%/storesim_gs.sh %D%/storesim_gs_keys.sh
+store_sh_tests = %D%/storesim.sh %D%/storesim_gs.sh %D%/storesim_gs_keys.sh %D%/storesim_radosgw.sh
 all_tests += $(store_sh_tests)
 EXTRA_DIST += $(store_sh_tests)

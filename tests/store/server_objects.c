@@ -47,15 +47,18 @@ START_TEST(a_head_tells_size_time_etag_checksum_and_metadata)
         struct store *s = server_store();
         struct store_meta meta = {.len = 0};
         struct store_object put, head;
+        const char *note = server_is("radosgw") ? "x-note-1" : "x-note_1";
 
+        if (server_is("radosgw"))
+                server_lacks("names of metadata have a hyphen for each underscore");
         ck_assert_int_eq(store_meta_add(&meta, "mode", "33188"), 0);
-        ck_assert_int_eq(store_meta_add(&meta, "x-note_1", "two  words; a=b, 100%"), 0);
+        ck_assert_int_eq(store_meta_add(&meta, note, "two  words; a=b, 100%"), 0);
         ck_assert_int_eq(store_put_wait(s, "k", "123456789", 9, &meta, NULL, &put), 0);
         ck_assert_int_eq(store_head_wait(s, "k", &head), 0);
         ck_assert_uint_eq(head.size, 9);
         ck_assert_str_eq(head.etag, put.etag);
         ck_assert_str_eq(store_meta_get(&head.meta, "mode"), "33188");
-        ck_assert_str_eq(store_meta_get(&head.meta, "x-note_1"), "two  words; a=b, 100%");
+        ck_assert_str_eq(store_meta_get(&head.meta, note), "two  words; a=b, 100%");
         ck_assert_ptr_null(store_meta_get(&head.meta, "other"));
         ck_assert_int_lt(llabs(head.mtime_ns / 1000000000 - (int64_t)time(NULL)), 600);
         if (head.has_crc)
@@ -247,7 +250,13 @@ START_TEST(a_body_that_is_not_what_its_checksum_says_is_refused)
         struct store_body body = {.read = read_pattern, .arg = all, .len = 100 * KiB, .crc32c = 7};
         struct store_object obj;
         ck_assert_int_eq(store_put(s, "bad", &body, NULL, NULL, event_done, &e), 0);
-        ck_assert_int_lt(event_wait(&e, 1), 0);
+        int err = event_wait(&e, 1);
+        if (!err && server_is("radosgw")) {
+                server_lacks("checksums are not looked at");
+                store_close(s);
+                return;
+        }
+        ck_assert_int_lt(err, 0);
         ck_assert_int_eq(store_head_wait(s, "bad", &obj), -ENOENT);
         store_close(s);
 }
@@ -423,9 +432,13 @@ static int set_mode(struct store *s, const char *key, const char *match, const c
         struct store_object now;
         struct store_meta m;
         struct event e = EVENT;
+        const char *value;
 
         ck_assert_int_eq(store_head_wait(s, "o +%", &now), 0);
-        m = now.meta;
+        m = (struct store_meta){.len = 0};
+        for (const char *name = NULL; (name = store_meta_next(&now.meta, name, &value));)
+                if (strcmp(name, "mode") != 0)
+                        ck_assert_int_eq(store_meta_add(&m, name, value), 0);
         ck_assert_int_eq(store_meta_add(&m, "mode", mode), 0);
         ck_assert_int_eq(store_set_meta(s, key, match, &m, event_done, &e), 0);
         return event_wait(&e, 1);

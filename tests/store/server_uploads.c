@@ -125,18 +125,20 @@ START_TEST(a_range_of_another_object_is_a_part)
         struct store_object src;
         struct event e = EVENT;
         struct store_body last = store_body_mem(all + 2 * PART, LAST);
+        const char *from = server_is("radosgw") ? "src +" : "src %+";
 
+        if (server_is("radosgw"))
+                server_lacks("the key of a part's source is decoded twice");
         if (store_caps(s) & STORE_CAP_WHOLE_COPY || !(store_caps(s) & STORE_CAP_PART_COPY)) {
                 server_lacks("ranges are not copied");
                 store_close(s);
                 return;
         }
-        ck_assert_int_eq(store_put_wait(s, "src %+", all, 2 * PART, NULL, NULL, &src), 0);
+        ck_assert_int_eq(store_put_wait(s, from, all, 2 * PART, NULL, NULL, &src), 0);
         up = create_copying(s, "joined");
-        ck_assert_int_eq(store_upload_part_copy(up, 1, "src %+", src.etag, 0, PART, event_done, &e),
+        ck_assert_int_eq(store_upload_part_copy(up, 1, from, src.etag, 0, PART, event_done, &e), 0);
+        ck_assert_int_eq(store_upload_part_copy(up, 2, from, src.etag, PART, PART, event_done, &e),
                          0);
-        ck_assert_int_eq(
-                store_upload_part_copy(up, 2, "src %+", src.etag, PART, PART, event_done, &e), 0);
         ck_assert_int_eq(event_wait(&e, 2), 0);
         ck_assert_int_eq(store_upload_part_wait(up, 3, &last), 0);
         ck_assert_int_eq(store_upload_complete_wait(up, NULL, NULL), 0);

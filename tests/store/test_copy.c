@@ -64,7 +64,11 @@ static void answer(void *arg, struct fake_req *rq)
                                       "<Value/></Tag></TagSet></Tagging>";
         struct source *s = arg;
 
-        if (!strcmp(rq->method, "HEAD")) {
+        if (fake_probed(rq))
+                return;
+        if (!strcmp(rq->method, "HEAD") && strstr(rq->target, "/copy")) {
+                fake_reply(rq, 404, "", "", 0);
+        } else if (!strcmp(rq->method, "HEAD")) {
                 s->heads++;
                 fake_reply_part(rq, 200,
                                 "ETag: \"v1\"\r\nx-amz-meta-mode: 33188\r\n"

@@ -79,7 +79,11 @@ static void answer(void *arg, struct fake_req *rq)
         struct lost *l = arg;
         char headers[200];
 
-        if (!strcmp(rq->method, "HEAD")) {
+        if (fake_probed(rq))
+                return;
+        if (!strcmp(rq->method, "HEAD") && !l->changes) {
+                fake_reply(rq, 404, "", "", 0);
+        } else if (!strcmp(rq->method, "HEAD")) {
                 show(l, rq);
         } else if (strstr(rq->target, "?uploads")) {
                 fake_reply(rq, 200, "", created, sizeof created - 1);

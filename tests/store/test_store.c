@@ -11,6 +11,13 @@
 
 #include "base/banned.h"
 
+static const char *prefix(void)
+{
+        if (server_is("localstack-s3"))
+                return "plain";
+        return server_is("radosgw") ? "pre fix+/\xc3\xbc" : "pre fix+%/\xc3\xbc";
+}
+
 struct store *server_store(void)
 {
         static unsigned turn;
@@ -20,9 +27,7 @@ struct store *server_store(void)
 
         clock_gettime(CLOCK_REALTIME, &now);
         snprintf(url, sizeof url, "%s://%s/%s%d-%ld-%u", getenv("CKPTFS_TEST_SCHEME"),
-                 getenv("CKPTFS_TEST_BUCKET"),
-                 server_is("localstack-s3") ? "plain" : "pre fix+%/\xc3\xbc", (int)getpid(),
-                 now.tv_nsec, turn++);
+                 getenv("CKPTFS_TEST_BUCKET"), prefix(), (int)getpid(), now.tv_nsec, turn++);
         struct store_config cfg = {
                 .url = url, .endpoint = getenv("CKPTFS_TEST_ENDPOINT"), .deadline_ms = 20000};
         int err = store_open(&cfg, &s, why, sizeof why);

@@ -24,6 +24,10 @@ enum s3_condition {
         S3_DELETE_IF,
         S3_DELETE_MANY_IF,
         S3_COPY_IF,
+        S3_COMPLETE_IF,
+        S3_PART_IF,
+        S3_PUT_QUOTED,
+        S3_CHECKSUMS,
         S3_APPEND,
         S3_RENAME,
         S3_CONDITIONS
@@ -95,12 +99,15 @@ int s3_arn_open(struct store_kind *k, char region[S3_REGION_MAX], char *why, siz
  * op->fault when there are no credentials. */
 int s3_send(struct store_kind *k, struct op *op, struct s3_msg *m);
 /* Headers of a condition on the object that is written and of metadata, of metadata alone, and of
- * the source of a copy (key and version). 0, or -EINVAL, -ENOMEM. */
-int s3_put_headers(const struct store_kind *k, struct s3_msg *m, const struct op *op);
+ * the source of a copy (key and version). 0, or -EINVAL, -ENOMEM. if_match and version: op's, or
+ * what the server is to take for it; NULL: any. */
+int s3_put_headers(const struct store_kind *k, struct s3_msg *m, const struct op *op,
+                   const char *if_match);
 int s3_meta_headers(const struct store_kind *k, struct s3_msg *m, const struct op *op);
 /* Whether it is a copy of an object or of a part of one. */
 bool s3_is_copy(const struct s3_msg *m);
-int s3_copy_source(struct store_kind *k, struct s3_msg *m, const struct op *op, struct buf *text);
+int s3_copy_source(struct store_kind *k, struct s3_msg *m, const struct op *op, const char *version,
+                   struct buf *text);
 
 /* s3_request.c: scheme and host of the bucket at a region; `host`: where the latter begins. */
 void s3_add_host(const struct store_kind *k, const char *region, struct buf *url, size_t *host);

@@ -128,11 +128,25 @@ int s3_sum_header(const struct store_kind *k, struct op *op, struct s3_msg *m)
         return err;
 }
 
+/* "This checksum is only present if the checksum was uploaded with the object" (API reference,
+ * PutObject and UploadPart): of another server that does not tell it nobody knows that it looked.
+ */
+static void learn_checking(const struct op *op)
+{
+        struct store_kind *k = op->s->kind;
+        const char *name = op->sum == S3_SUM_CRC32C ? S3_CRC32C : S3_CRC64NVME;
+
+        if (is_crc(op->sum) && s3_minds(k, S3_CHECKSUMS) == S3_UNKNOWN)
+                s3_learn(k, S3_CHECKSUMS,
+                         http_reply_header(&op->rq, name) ? S3_HONORS : S3_IGNORES);
+}
+
 int s3_sum_differs(struct op *op)
 {
         uint32_t crc;
         uint64_t crc64;
 
+        learn_checking(op);
         if (s3_crc(http_reply_header(&op->rq, S3_CRC32C), &crc) && crc != op->body.crc32c)
                 snprintf(op->fault.message, sizeof op->fault.message,
                          "CRC32C of what was stored is %08x, of what was sent %08x", crc,

@@ -109,9 +109,9 @@ static int send_copy(struct store_kind *k, struct op *op)
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_PUT, op->key);
         CLEANUP(buf_release) struct buf source = BUF_INIT;
 
-        int err = s3_copy_source(k, &m, op, &source);
+        int err = s3_copy_source(k, &m, op, op->src_match, &source);
         if (!err)
-                err = op->stage == COPY_SEND ? s3_put_headers(k, &m, op)
+                err = op->stage == COPY_SEND ? s3_put_headers(k, &m, op, op->if_match)
                                              : s3_meta_headers(k, &m, op);
         if (err)
                 return err;

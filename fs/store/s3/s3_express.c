@@ -180,9 +180,9 @@ static int copy_marker(struct store_kind *k, struct op *op)
         CLEANUP(buf_release) struct buf source = BUF_INIT;
 
         op->stage = MARKER_COPY;
-        int err = s3_copy_source(k, &m, op, &source);
+        int err = s3_copy_source(k, &m, op, op->src_match, &source);
         if (!err)
-                err = s3_put_headers(k, &m, op);
+                err = s3_put_headers(k, &m, op, op->if_match);
         return err ? err : s3_send(k, op, &m);
 }
 
@@ -233,7 +233,7 @@ int s3_rename_build(struct store_kind *k, struct op *op)
                 return s3_verify_build(k, op);
         if (s3_minds(k, S3_RENAME) == S3_IGNORES)
                 return -EOPNOTSUPP;
-        int err = s3_put_headers(k, &m, op);
+        int err = s3_put_headers(k, &m, op, op->if_match);
         if (err || uri_encode(&source, op->src, true))
                 return err ? err : -ENOMEM;
         s3_query(&m, "renameObject", "");

@@ -86,7 +86,8 @@ int s3_list_parse(struct store_kind *k, struct op *op)
 void s3_uploads_query(struct s3_msg *m, const struct op *op)
 {
         s3_query(m, "uploads", "");
-        s3_query(m, "encoding-type", "url");
+        if (!op->plain)
+                s3_query(m, "encoding-type", "url");
         s3_query(m, "max-uploads", "1000");
         s3_query(m, "prefix", op->prefix);
         if (op->marker)

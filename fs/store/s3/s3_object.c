@@ -118,16 +118,46 @@ int s3_get_parse(struct store_kind *k, struct op *op)
 
 /* --- put --- */
 
+/* An ETag is in quotes: "ETag = entity-tag", "opaque-tag = DQUOTE *etagc DQUOTE" (RFC 9110, section
+ * 8.8.3). Ceph's gateway (16.2) compares the text of a put's If-Match with an ETag that has none,
+ * and refuses each such put. So the first refusal is looked into: if the object is what it has to
+ * be, the put is sent again with the bare ETag, which is as good a condition. */
+
+/* op->stage, beside S3_VERIFY. */
+enum {
+        PUT_LOOK = S3_VERIFY + 1, /* a head of the object that a condition was refused for */
+        PUT_BARE                  /* without the quotes */
+};
+
+static bool is_quoted(const struct op *op)
+{
+        return op->if_match && *op->if_match == '"';
+}
+
+/* The condition, by what the server compares. */
+static const char *put_match(const struct store_kind *k, const struct op *op,
+                             char bare[STORE_ETAG_MAX])
+{
+        if (!is_quoted(op) || (op->stage != PUT_BARE && s3_minds(k, S3_PUT_QUOTED) != S3_IGNORES))
+                return op->if_match;
+        snprintf(bare, STORE_ETAG_MAX, "%s", op->if_match + 1);
+        bare[strcspn(bare, "\"")] = 0;
+        return bare;
+}
+
 int s3_put_build(struct store_kind *k, struct op *op)
 {
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_PUT, op->key);
+        char bare[STORE_ETAG_MAX];
 
         if (op->stage == S3_VERIFY)
                 return s3_verify_build(k, op);
+        if (op->stage == PUT_LOOK)
+                return s3_head_build(k, op);
         m.data = true;
         int err = s3_sum_header(k, op, &m);
         if (!err)
-                err = s3_put_headers(k, &m, op);
+                err = s3_put_headers(k, &m, op, put_match(k, op, bare));
         return err ? err : s3_send(k, op, &m);
 }
 
@@ -158,15 +188,55 @@ static int same_body(struct op *op, const struct store_object *found)
         return same_md5(op, found);
 }
 
+/* Whether the quotes may be what an If-Match was refused for. */
+static bool may_be_quotes(const struct store_kind *k, const struct op *op, int err)
+{
+        return err == -ESTALE && is_quoted(op) && op->stage != PUT_BARE &&
+               s3_minds(k, S3_PUT_QUOTED) == S3_UNKNOWN;
+}
+
+static int look_at_refused(struct op *op, int err)
+{
+        op->stage = PUT_LOOK;
+        op_look_into(op, err);
+        return OP_AGAIN;
+}
+
+static int looked(struct store_kind *k, struct op *op)
+{
+        struct store_object found;
+
+        int err = s3_head_reply(k, op, &found);
+        if (err > 0)
+                return err;
+        if (err || strcmp(found.etag, op->if_match))
+                return op_refusal(op);
+        op->stage = PUT_BARE;
+        op->maybe_done = false;
+        return OP_AGAIN;
+}
+
+static int verified(struct store_kind *k, struct op *op)
+{
+        int err = s3_verify_parse(k, op, same_body);
+        return may_be_quotes(k, op, err) ? look_at_refused(op, err) : err;
+}
+
 int s3_put_parse(struct store_kind *k, struct op *op)
 {
         if (op->stage == S3_VERIFY)
-                return s3_verify_parse(k, op, same_body);
+                return verified(k, op);
+        if (op->stage == PUT_LOOK)
+                return looked(k, op);
         if (!s3_ok(op)) {
                 int err = s3_checksum_answer(k, op, s3_fault(k, op));
-                return op_may_be_ours(op, err) ? s3_verify_begin(op, err) : err;
+                if (op_may_be_ours(op, err))
+                        return s3_verify_begin(op, err);
+                return may_be_quotes(k, op, err) ? look_at_refused(op, err) : err;
         }
         s3_checksum_answer(k, op, 0);
+        if (is_quoted(op) && s3_minds(k, S3_PUT_QUOTED) == S3_UNKNOWN)
+                s3_learn(k, S3_PUT_QUOTED, op->stage == PUT_BARE ? S3_IGNORES : S3_HONORS);
         s3_object(k, &op->rq, &op->obj);
         op->obj.size = op->body.len;
         return s3_sum_differs(op);

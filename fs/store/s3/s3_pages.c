@@ -123,6 +123,24 @@ static int upload_entry(void *arg, const char *path)
         return err;
 }
 
+/* Whether a '%' may be a key's own: encoded keys were asked for, and nothing says that they are.
+ * Those of Ceph's gateway (16.2) are. */
+static bool is_unclear(const struct op *op, const char *encoding)
+{
+        for (size_t i = op->page; i < op->n && !*encoding && !op->plain; i++)
+                if (strchr(op->names.p + op->v[i].key, '%'))
+                        return true;
+        return false;
+}
+
+/* The page is asked for again, with keys as they are. */
+static int ask_plain(struct op *op)
+{
+        op->n = op->page;
+        op->plain = true;
+        return OP_AGAIN;
+}
+
 /* Where the next page begins: OP_AGAIN, or 0 after the last. */
 static int uploads_next(struct op *op, struct s3_field *f)
 {
@@ -154,7 +172,9 @@ int s3_read_uploads(struct op *op)
 
         op->n = op->page;
         int err = s3_read(op, f, U_FIELDS, upload_entry, &r);
-        if (!err) {
+        if (!err && is_unclear(op, f[U_ENCODING].text.p)) {
+                err = ask_plain(op);
+        } else if (!err) {
                 s3_decode_page(op, f[U_ENCODING].text.p);
                 err = uploads_next(op, f);
         }

@@ -244,16 +244,18 @@ int s3_meta_headers(const struct store_kind *k, struct s3_msg *m, const struct o
         return 0;
 }
 
-int s3_put_headers(const struct store_kind *k, struct s3_msg *m, const struct op *op)
+int s3_put_headers(const struct store_kind *k, struct s3_msg *m, const struct op *op,
+                   const char *if_match)
 {
         if (op->if_absent)
                 s3_header(m, "If-None-Match", "*");
-        if (op->if_match)
-                s3_header(m, "If-Match", op->if_match);
+        if (if_match)
+                s3_header(m, "If-Match", if_match);
         return s3_meta_headers(k, m, op);
 }
 
-int s3_copy_source(struct store_kind *k, struct s3_msg *m, const struct op *op, struct buf *text)
+int s3_copy_source(struct store_kind *k, struct s3_msg *m, const struct op *op, const char *version,
+                   struct buf *text)
 {
         /* "For objects accessed through access points, specify the Amazon Resource Name (ARN) of
          * the object [...]
@@ -266,7 +268,9 @@ int s3_copy_source(struct store_kind *k, struct s3_msg *m, const struct op *op, 
         if (uri_encode(text, op->src, true))
                 return -ENOMEM;
         s3_header(m, S3_COPY_SOURCE, text->p);
-        if (op->src_match)
-                s3_header(m, "x-amz-copy-source-if-match", op->src_match);
+        if (version)
+                s3_header(m, "x-amz-copy-source-if-match", version);
+        if (version && k->endpoint) /* the same to Ceph's gateway (16.2), of a whole object */
+                s3_header(m, "x-amz-copy-if-match", version);
         return 0;
 }

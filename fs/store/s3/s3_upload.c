@@ -93,7 +93,7 @@ int s3_create_build(struct store_kind *k, struct op *op)
                 s3_header(&m, "x-amz-checksum-algorithm", algorithms[op->upload_sum]);
                 s3_header(&m, S3_CHECKSUM_TYPE, "FULL_OBJECT");
         }
-        int err = s3_put_headers(k, &m, op);
+        int err = s3_put_headers(k, &m, op, op->if_match);
         return err ? err : s3_send(k, op, &m);
 }
 
@@ -158,14 +158,32 @@ int s3_part_parse(struct store_kind *k, struct op *op)
         return err ? err : upload_note_part(op->up, op->partno, op->obj.etag, &part);
 }
 
-int s3_part_copy_build(struct store_kind *k, struct op *op)
+/* --- parts that are copied --- */
+
+/* The vendor's servers copy a part of the version that is asked for, or none. What another server
+ * does shows once, as in s3_copy.c: the first copy asks for a version that never was. A server that
+ * copies it anyway is not asked that way again, and its source is looked at after each copy: if it
+ * is the version still, then the bytes were that version's. A copy that it refuses may be of
+ * another version, too, which is shorter. */
+
+/* op->stage. */
+enum {
+        PART_BEGIN,
+        PART_SEND,   /* of the version, if one is asked for */
+        PART_PROBE,  /* of one that never was */
+        PART_SOURCE, /* a head of the source, after the copy */
+        PART_REFUSED /* the same after one that was refused */
+};
+
+static int send_part_copy(struct store_kind *k, struct op *op)
 {
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_PUT, op->key);
         CLEANUP(buf_release) struct buf source = BUF_INIT;
+        const char *version = op->stage == PART_PROBE ? S3_NO_VERSION : op->src_match;
         char number[16], range[64];
 
         part_query(&m, op, number);
-        int err = s3_copy_source(k, &m, op, &source);
+        int err = s3_copy_source(k, &m, op, version, &source);
         if (err)
                 return err;
         snprintf(range, sizeof range, "bytes=%" PRIu64 "-%" PRIu64, op->off, op->off + op->len - 1);
@@ -173,7 +191,16 @@ int s3_part_copy_build(struct store_kind *k, struct op *op)
         return s3_send(k, op, &m);
 }
 
-int s3_part_copy_parse(struct store_kind *k, struct op *op)
+int s3_part_copy_build(struct store_kind *k, struct op *op)
+{
+        bool asks = op->src_match && s3_minds(k, S3_PART_IF) == S3_UNKNOWN;
+
+        if (op->stage == PART_BEGIN)
+                op->stage = asks ? PART_PROBE : PART_SEND;
+        return op->stage >= PART_SOURCE ? s3_head(k, op, op->src) : send_part_copy(k, op);
+}
+
+static int read_part_copy(struct op *op)
 {
         struct s3_field f[] = {{"CopyPartResult/ETag", BUF_INIT},
                                {"CopyPartResult/ChecksumCRC32C", BUF_INIT},
@@ -181,8 +208,6 @@ int s3_part_copy_parse(struct store_kind *k, struct op *op)
         struct upload_part part = {.size = op->len};
         char etag[STORE_ETAG_MAX];
 
-        if (!s3_ok(op) || s3_is_error_body(op))
-                return s3_fault(k, op);
         int err = s3_read(op, f, 3, NULL, NULL);
         s3_etag(f[0].text.p, etag);
         if (op->up->sum == S3_SUM_CRC64NVME)
@@ -193,6 +218,54 @@ int s3_part_copy_parse(struct store_kind *k, struct op *op)
         if (!err && !*etag)
                 err = -EBADMSG;
         return err ? s3_unreadable(op, err) : upload_note_part(op->up, op->partno, etag, &part);
+}
+
+/* The reply to a head of the source. */
+static int sourced(struct store_kind *k, struct op *op)
+{
+        struct store_object found;
+
+        int err = s3_head_reply(k, op, &found);
+        if (err)
+                return err == -ENOENT ? -ESTALE : err;
+        if (strcmp(found.etag, op->src_match))
+                return -ESTALE;
+        return op->stage == PART_SOURCE ? 0 : op_refusal(op);
+}
+
+static int part_refused(struct store_kind *k, struct op *op)
+{
+        int err = s3_fault(k, op);
+
+        if (op->stage == PART_PROBE && !strcmp(op->fault.code, "PreconditionFailed")) {
+                s3_learn(k, S3_PART_IF, S3_HONORS);
+                op->stage = PART_SEND;
+                return OP_AGAIN;
+        }
+        if (err != -EIO || !op->src_match || s3_minds(k, S3_PART_IF) == S3_HONORS)
+                return err;
+        op->verify_err = err;
+        op->refused = op->fault;
+        op->refused.status = op->rq.status;
+        op->stage = PART_REFUSED;
+        return OP_AGAIN;
+}
+
+int s3_part_copy_parse(struct store_kind *k, struct op *op)
+{
+        if (op->stage >= PART_SOURCE)
+                return sourced(k, op);
+        if (!s3_ok(op) || s3_is_error_body(op))
+                return part_refused(k, op);
+        int err = read_part_copy(op);
+        if (err)
+                return err;
+        if (op->stage == PART_PROBE)
+                s3_learn(k, S3_PART_IF, S3_IGNORES);
+        if (!op->src_match || s3_minds(k, S3_PART_IF) != S3_IGNORES)
+                return 0;
+        op->stage = PART_SOURCE;
+        return OP_AGAIN;
 }
 
 int s3_abort_build(struct store_kind *k, struct op *op)
