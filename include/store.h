@@ -208,6 +208,9 @@ void store_renew(struct store *s);
 
 /* STORE_CAP_* bits. */
 unsigned store_caps(const struct store *s);
+/* Whether ranges of the object `key` can be parts of another: with STORE_CAP_PART_COPY, unless the
+ * server is one that takes this key for another's. */
+bool store_copies_parts(const struct store *s, const char *key);
 /* Bytes of the largest object that the store takes. */
 uint64_t store_object_max(const struct store *s);
 /* Bytes of the longest key, without the prefix. */

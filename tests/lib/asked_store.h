@@ -54,6 +54,13 @@ unsigned store_caps(const struct store *s)
         return caps;
 }
 
+bool store_copies_parts(const struct store *s, const char *key)
+{
+        (void)s;
+        (void)key;
+        return caps & STORE_CAP_PART_COPY;
+}
+
 unsigned store_transfers_now(const struct store *s)
 {
         (void)s;

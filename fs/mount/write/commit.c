@@ -218,7 +218,7 @@ static int plan_locked(struct wfile *f) REQUIRES(&f->mtx)
                 .size = f->locked.size,
                 .base = base->len,
                 .base_size = base->object.size,
-                .copies = caps & STORE_CAP_PART_COPY && !(caps & STORE_CAP_WHOLE_COPY),
+                .copies = wfile_base_copies_locked(f) && !(caps & STORE_CAP_WHOLE_COPY),
                 .whole_copies = caps & STORE_CAP_WHOLE_COPY,
                 .appends = caps & STORE_CAP_APPEND && !c && !f->locked.commit.no_append &&
                            !f->locked.origin.key && base->object.etag[0],

@@ -56,7 +56,7 @@ static int insert_part_locked(struct wfile *f, size_t i, struct upload_part s) R
 /* Whether ranges of the base become parts, so that one may begin anywhere behind them. */
 static bool copies_base_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {
-        return wfile_base_locked(f)->len && store_caps(f->env->store) & STORE_CAP_PART_COPY;
+        return wfile_base_locked(f)->len && wfile_base_copies_locked(f);
 }
 
 /* Makes the part of byte `pos`; *s stays NULL where bytes have none. */

@@ -123,7 +123,7 @@ static bool copies_base_locked(const struct wfile *f) REQUIRES(&f->mtx)
 
         for (size_t i = 0; planned && !copies && i < p->n; i++)
                 copies = p->v[i].copy;
-        return copies && store_caps(f->env->store) & STORE_CAP_PART_COPY;
+        return copies && wfile_base_copies_locked(f);
 }
 
 void upload_request_create_locked(struct wfile *f, struct outcome *out) REQUIRES(&f->mtx)

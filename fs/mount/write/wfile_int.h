@@ -254,6 +254,12 @@ static inline const char *wfile_base_key_locked(const struct wfile *f) REQUIRES(
         return f->locked.origin.key ? f->locked.origin.key : f->locked.key;
 }
 
+/* Whether ranges of it can be parts of an upload. */
+static inline bool wfile_base_copies_locked(const struct wfile *f) REQUIRES(&f->mtx)
+{
+        return store_copies_parts(f->env->store, wfile_base_key_locked(f));
+}
+
 /* What the commit takes there: the same, or what stands in its place. */
 static inline const struct base *commit_base_locked(const struct wfile *f) REQUIRES(&f->mtx)
 {

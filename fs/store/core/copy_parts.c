@@ -156,6 +156,13 @@ static void headed(void *arg, int err, const struct store_object *obj)
 
         if (!err && *c->etag && strcmp(c->etag, obj->etag))
                 err = -ESTALE;
+        if (!err && !store_copies_parts(c->s, c->src)) {
+                log_warn_of(LOG_ABOUT(.operation = "copy", .file = c->src,
+                                      .remedy = "give it a name without '%'"),
+                            "store: copy %s: the store cannot copy so large an object of that name",
+                            c->src);
+                err = -EOPNOTSUPP;
+        }
         if (!err && !obj->size) {
                 log_warn_of(LOG_ABOUT(.operation = "copy", .file = c->src,
                                       .remedy = "report the line to whoever runs the store"),

@@ -204,6 +204,9 @@ struct store_ops {           /* one const table per kind; no slot is NULL */
         const char *(*no_writes)(const struct store_kind *k);
         /* Capabilities that are known only now. */
         unsigned (*more_caps)(const struct store_kind *k);
+        /* Whether the server takes the key of a part's source, which has this in it, for another;
+         * store_no_misreading. */
+        bool (*misreads)(const struct store_kind *k, const char *key);
         /* Whether the server wants the rate of requests to grow as rate_ramp.h says. */
         bool (*ramps)(const struct store_kind *k);
         /* Whether a copy or a change of metadata begins with a question; store_no_question. */
@@ -223,6 +226,7 @@ int store_no_parse(struct store_kind *k, struct op *op);
 const char *store_no_reason(const struct store_kind *k);
 bool store_no_ramp(const struct store_kind *k);
 bool store_no_question(const struct store_kind *k, const struct op *op);
+bool store_no_misreading(const struct store_kind *k, const char *key);
 size_t store_plain_bucket(const char *text); /* up to the first '/' */
 
 /* Says in op->fault that cred_chain_get() gave none: the errno for build(). */

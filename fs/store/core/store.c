@@ -149,6 +149,19 @@ unsigned store_caps(const struct store *s)
         return s->ops->caps | s->ops->more_caps(s->kind);
 }
 
+bool store_copies_parts(const struct store *s, const char *key)
+{
+        return store_caps(s) & STORE_CAP_PART_COPY && !s->ops->misreads(s->kind, s->prefix) &&
+               !s->ops->misreads(s->kind, key);
+}
+
+bool store_no_misreading(const struct store_kind *k, const char *key)
+{
+        (void)k;
+        (void)key;
+        return false;
+}
+
 size_t store_key_max(const struct store *s)
 {
         return STORE_KEY_MAX - s->prefix_len;

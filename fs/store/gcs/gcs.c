@@ -270,6 +270,7 @@ const struct store_ops store_gcs = {
         .secret_file = gcs_secret_file,
         .no_writes = gcs_no_writes,
         .more_caps = gcs_more_caps,
+        .misreads = store_no_misreading,
         .ramps = gcs_ramps,
         .asks_first = store_no_question,
         .object = gcs_object,

@@ -232,6 +232,7 @@ const struct store_ops store_s3 = {
         .secret_file = s3_secret_file,
         .no_writes = store_no_reason,
         .more_caps = s3_more_caps,
+        .misreads = s3_misreads,
         .ramps = store_no_ramp, /* 503 says when it is too much */
         .asks_first = s3_asks_first,
         .object = s3_object,

@@ -54,6 +54,7 @@ struct store_kind {
         unsigned no_sums, no_upload_sums;   /* atomic bits of enum s3_sum: the server knows none
                                                such at all, or of the parts of uploads together */
         bool wants_sums;                    /* atomic: the server asked for one */
+        bool radosgw;                       /* atomic: it is the gateway of Ceph */
         enum s3_minds minds[S3_CONDITIONS]; /* atomic */
         struct sign_cache sign_cache;
         struct mutex mtx;
@@ -173,6 +174,10 @@ op_build_fn s3_copy_build, s3_set_meta_build;
 /* Whether a copy, or a change of metadata, begins with a head of the source. */
 bool s3_asks_first(const struct store_kind *k, const struct op *op);
 op_parse_fn s3_copy_parse, s3_set_meta_parse;
+
+/* Ceph's gateway (16.2) decodes the source of a part twice: 'p%41' is 'pA' to it, and 'p%' ends it.
+ */
+bool s3_misreads(const struct store_kind *k, const char *key);
 
 /* s3_delete.c */
 op_build_fn s3_delete_build;

@@ -171,7 +171,8 @@ static int headed(struct store_kind *k, struct op *op)
         int err = read_source(k, op);
         if (err)
                 return err;
-        return op->expect.size > COPY_MAX ? -EFBIG : go_on(op, first_stage(k, op));
+        uint64_t most = s3_misreads(k, op->src) ? STORE_PART_SIZE_MAX : COPY_MAX;
+        return op->expect.size > most ? -EFBIG : go_on(op, first_stage(k, op));
 }
 
 /* Whether an object is the copy of op->expect: by its checksum; else by the ETag, which a copy

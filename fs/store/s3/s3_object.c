@@ -17,7 +17,6 @@ void s3_object(struct store_kind *k, const struct http_req *rq, struct store_obj
         static const char meta[] = "x-amz-meta-";
         const char *name, *value, *type = http_reply_header(rq, S3_CHECKSUM_TYPE);
         bool composite = type && strcmp(type, "FULL_OBJECT");
-        (void)k;
 
         *out = (struct store_object){.size = 0};
         for (size_t pos = 0; http_reply_next(rq, &pos, &name, &value);) {
@@ -31,6 +30,8 @@ void s3_object(struct store_kind *k, const struct http_req *rq, struct store_obj
                         out->has_crc = s3_crc(value, &out->crc32c);
                 else if (!strcmp(name, S3_CRC64NVME)) /* always that of the whole */
                         out->has_crc64 = s3_crc64(value, &out->crc64nvme);
+                else if (!strcmp(name, "x-rgw-object-type"))
+                        __atomic_store_n(&k->radosgw, true, __ATOMIC_RELAXED);
                 else if (!strcmp(name, "x-amz-tagging-count"))
                         out->tagged = strtoull(value, NULL, 10) > 0;
                 else if (!strcmp(name, "x-amz-server-side-encryption"))

@@ -175,6 +175,11 @@ enum {
         PART_REFUSED /* the same after one that was refused */
 };
 
+bool s3_misreads(const struct store_kind *k, const char *key)
+{
+        return __atomic_load_n(&k->radosgw, __ATOMIC_RELAXED) && strchr(key, '%');
+}
+
 static int send_part_copy(struct store_kind *k, struct op *op)
 {
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_PUT, op->key);
