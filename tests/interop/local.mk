@@ -9,7 +9,9 @@ interop_tests = \
 	%D%/mount_fake_gcs_server.sh \
 	%D%/mount_localstack.sh \
 	%D%/mount_minio.sh \
+	%D%/mount_radosgw.sh \
 	%D%/mount_versitygw.sh \
+	%D%/radosgw.sh \
 	%D%/rclone.sh \
 	%D%/rclone_gs.sh \
 	%D%/s3_clients.sh \
@@ -22,6 +24,7 @@ EXTRA_DIST += \
 	%D%/clients.txt \
 	%D%/gcs_clients.py \
 	%D%/localstack.txt \
+	%D%/radosgw_cluster.sh \
 	%D%/s3_clients.py \
 	%D%/venv_setup.sh \
 	$(NULL)

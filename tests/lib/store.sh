@@ -2,7 +2,7 @@
 # store.sh: an object store for a test; source it after tap.sh.
 #
 #   need_store versitygw               skips the whole test (or fails it, see below) without the program
-#   store_start storesim|versitygw|minio|localstack-s3|fake-gcs-server [option...]
+#   store_start storesim|versitygw|minio|localstack-s3|radosgw|fake-gcs-server [option...]
 #                                       more options go to the server as they are
 #   store_tls_twin                      a second server like the first, with TLS and a folder of its own:
 #                                       exports CKPTFS_TEST_TLS_ENDPOINT and CKPTFS_TEST_CA
@@ -39,6 +39,12 @@ export AWS_CONFIG_FILE=/dev/null AWS_SHARED_CREDENTIALS_FILE=/dev/null
 store_program() {
 	case $1 in
 	storesim) echo "${tools:-$builddir}/storesim" ;;
+	radosgw)
+		for ceph in radosgw radosgw-admin ceph ceph-mon ceph-osd monmaptool; do
+			command -v "$ceph" >/dev/null 2>&1 || return 0
+		done
+		echo "$srcdir/tests/interop/radosgw_cluster.sh"
+		;;
 	*) command -v "$1" 2>/dev/null || {
 		[ -x "$CKPTFS_PEERS/bin/$1" ] && echo "$CKPTFS_PEERS/bin/$1"
 	} ;;
@@ -46,6 +52,8 @@ store_program() {
 }
 
 need_store() {
+	[ "$1" != radosgw ] || [ -n "$(store_program radosgw)" ] ||
+		lacks interop "radosgw, ceph-mon, ceph-osd or ceph-common is not installed"
 	[ -x "$(store_program "$1")" ] || lacks interop "$1 is neither on PATH nor in $CKPTFS_PEERS/bin"
 }
 
@@ -118,6 +126,14 @@ store_start() {
 		store_pid=$!
 		CKPTFS_TEST_ENDPOINT=http://127.0.0.1:$store_port
 		;;
+	radosgw)
+		store_port=${store_port:-$(free_port)}
+		monitor_port=$store_port # of one second all are the same
+		while [ "$monitor_port" = "$store_port" ]; do monitor_port=$(free_port); done
+		sh "$store_prog" "$store_port" "$monitor_port" "$store_data" >>"$store_log" 2>&1 &
+		store_pid=$!
+		CKPTFS_TEST_ENDPOINT=http://127.0.0.1:$store_port
+		;;
 	fake-gcs-server)
 		CKPTFS_TEST_SCHEME=gs
 		store_port=${store_port:-$(free_port)}
@@ -136,6 +152,11 @@ store_start() {
 	fi
 	case $CKPTFS_TEST_KIND in
 	localstack-s3) curl -s -o /dev/null -X PUT "$CKPTFS_TEST_ENDPOINT/$CKPTFS_TEST_BUCKET" ;;
+	radosgw) # curl does not sign for a body by itself
+		curl -s -o /dev/null --aws-sigv4 aws:amz:us-east-1:s3 --user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY" \
+			-H "x-amz-content-sha256: $(printf '' | sha256sum | cut -d ' ' -f 1)" \
+			-X PUT "$CKPTFS_TEST_ENDPOINT/$CKPTFS_TEST_BUCKET"
+		;;
 	fake-gcs-server)
 		curl -s -o /dev/null -H 'Content-Type: application/json' \
 			-d "{\"name\": \"$CKPTFS_TEST_BUCKET\"}" "$CKPTFS_TEST_ENDPOINT/storage/v1/b?project=p"
