@@ -91,7 +91,7 @@ START_TEST(a_copy_from_an_access_point_names_the_object_by_its_arn)
         char why[512] = "";
 
         ck_assert_int_eq(open_at(POINT ":ap", NULL, &k, why, sizeof why), 0);
-        ck_assert_int_eq(s3_copy_source(k, &m, &op, &text), 0);
+        ck_assert_int_eq(s3_copy_source(k, &m, &op, NULL, &text), 0);
         ck_assert_str_eq(text.p, "arn%3Aaws%3As3%3Aus-west-2%3A123456789012%3Aaccesspoint/ap/"
                                  "object/a%20b/c");
         store_s3.close(k);

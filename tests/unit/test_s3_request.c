@@ -125,7 +125,7 @@ START_TEST(more_headers_than_fit_are_refused)
                 snprintf(name, sizeof name, "%c%c", 'a' + i / 26, 'a' + i % 26);
                 ck_assert_int_eq(store_meta_add(meta, name, ""), 0);
         }
-        ck_assert_int_eq(s3_put_headers(k, &m, &op), -EINVAL);
+        ck_assert_int_eq(s3_put_headers(k, &m, &op, op.if_match), -EINVAL);
         store_s3.close(k);
 }
 END_TEST
