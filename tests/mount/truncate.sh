@@ -3,7 +3,7 @@
 # truncate.sh: a file is cut to nothing, by name or while it is open.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 38
+plan 42
 start_store
 mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
@@ -65,6 +65,21 @@ fdo_ends "ok ok ok ok ok ok ok" "the process goes on after its file was cut by n
 expect_eq 5 "$(objects size g)" "the close publishes what truncate() has left"
 expect_eq "ok ok ok" "$(fdo open wct "$mnt/none" truncate 4 "$mnt/none" close)" "a new file is cut by name while it is written"
 expect_eq 4 "$(objects size none)" "the close publishes a new file that truncate() made longer"
+
+# The kernel knows of the new size when the call has returned, and takes a short read before that for a hole.
+for left in 4 0; do
+	printf 0123456789 | store_put seen
+	set_rules "$(held_once PutObject seen 0 hold)"
+	fdo truncate $left "$mnt/seen" >"$tmp/cut" &
+	cutter=$!
+	wait_held PutObject
+	cat "$mnt/seen" >"$tmp/seen"
+	set_faults
+	# promise: bytes.any
+	expect_eq 0123456789 "$(tr '\0' z <"$tmp/seen")" "who reads a file that is being cut by name to $left bytes finds it whole"
+	wait $cutter
+	expect_eq "ok $left" "$(cat "$tmp/cut") $(objects size seen)" "a file that is read meanwhile is cut by name to $left bytes"
+done
 
 most=$((5 << 40))
 on_gs || most=$((10000 * (5 << 30)))

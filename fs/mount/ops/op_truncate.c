@@ -30,9 +30,10 @@ struct sizing {
         struct node *n;
         struct handle *handle; /* unless by name */
         char *key;
-        bool plain_reply; /* of fallocate */
-        bool by_name;     /* the file is ours to put */
-        bool open;        /* by name: others publish it */
+        bool plain_reply;  /* of fallocate */
+        bool by_name;      /* the file is ours to put */
+        bool open;         /* by name: others publish it */
+        struct wfile *cut; /* by name, and published: readers wait for the end of that */
 };
 
 static void sizing_end(struct sizing *z, int err)
@@ -48,6 +49,9 @@ static void sizing_end(struct sizing *z, int err)
                 fuse_reply_err(z->req, -err);
         else
                 op_reply_attr(z->req, z->m, z->n);
+        if (z->cut)
+                wfile_cut_end(z->cut);
+        wfile_unref(z->cut);
         free(z->key);
         free(z);
 }
@@ -103,6 +107,13 @@ static void open_see(struct proc_query *q, struct proc_view *view)
         fd_owners_look_see(&sizing_look_of(q)->fd_owners, view);
 }
 
+static void resize_published(struct sizing *z)
+{
+        z->cut = wfile_ref(z->resize.file);
+        wfile_cut_begin(z->cut);
+        op_resize(&z->resize);
+}
+
 /* What a killed writer left goes now. What others left is not ours to publish. */
 static void open_end(struct proc_query *q, bool whole)
 {
@@ -121,7 +132,10 @@ static void open_end(struct proc_query *q, bool whole)
                 METRIC_ADD(kills_aborted, 1);
                 wfile_abort(z->resize.file, -ECANCELED);
         }
-        op_resize(&z->resize);
+        if (z->open)
+                op_resize(&z->resize);
+        else
+                resize_published(z);
 }
 
 static void open_drop(struct proc_query *q)
@@ -165,7 +179,7 @@ static void resize_by_name(struct sizing *z)
         if (!z->resize.file)
                 sizing_end(z, drains ? -EROFS : -ENOMEM);
         else if (!owned)
-                op_resize(&z->resize);
+                resize_published(z);
         else
                 look_who_has_it(z, uid);
 }

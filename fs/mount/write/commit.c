@@ -386,6 +386,7 @@ static void published_locked(struct wfile *f, struct outcome *out, const struct 
                 upload_request_abort_locked(f, out);
         now.size = f->locked.size;
         f->locked.base.object = now;
+        f->locked.uncut_size = 0;
         f->locked.if_absent = f->locked.spares = false; /* ours now */
         f->locked.dirty = f->locked.failed = f->locked.anyones = f->locked.mapped = false;
         f->locked.published++;

@@ -199,6 +199,7 @@ static void wfile_note_change_locked(struct wfile *f, struct wfile_user *u) REQU
         if (!f->locked.dirty)
                 f->locked.changed_ns = wfile_now_ns();
         f->locked.dirty = true;
+        f->locked.uncut_size = 0;
         f->locked.anyones = f->locked.anyones || !u;
         if (!u)
                 return;
@@ -347,6 +348,7 @@ int wfile_truncate(struct wfile *f, struct wfile_user *u, uint64_t size)
         struct outcome out;
 
         wfile_enter(f, &out);
+        uint64_t uncut = f->locked.cuts && !f->locked.dirty ? f->locked.size : 0;
         int err = wfile_refusal_locked(f, u);
         if (!err && size > f->env->size_max)
                 err = -EFBIG;
@@ -364,6 +366,7 @@ int wfile_truncate(struct wfile *f, struct wfile_user *u, uint64_t size)
                         f->locked.discarded = UINT64_MAX;
                 f->locked.size = size;
                 wfile_note_change_locked(f, u);
+                f->locked.uncut_size = uncut;
         }
         wfile_leave(f, &out);
         return err;

@@ -128,6 +128,11 @@ int wfile_truncate(struct wfile *f, struct wfile_user *u, uint64_t size);
  * then the store copies. 0, -EAGAIN as wfile_write(), -EOPNOTSUPP when the file is not so. */
 int wfile_clone(struct wfile *f, struct wfile_user *u, const char *key,
                 const struct store_object *src, uint64_t off, uint64_t len);
+/* It is cut by name, until the kernel has been told; calls count. The kernel would fill the rest of
+ * a short read with zeros, up to the size that it knows: meanwhile a read finds the file as it was
+ * or, when that is not at the store any more, waits. */
+void wfile_cut_begin(struct wfile *f);
+void wfile_cut_end(struct wfile *f);
 /* Announces a size without making the file so long. */
 void wfile_announce(struct wfile *f, uint64_t size);
 

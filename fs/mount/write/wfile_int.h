@@ -221,6 +221,9 @@ struct wfile {
                 int64_t sending_ns; /* and when its first request was made; 0: none yet */
                 struct recent recent;
                 unsigned telling;        /* versions that env->published() has not been told yet */
+                unsigned cuts;           /* that the kernel does not know of yet, */
+                uint64_t uncut_size;     /* of the base, where nothing else has changed it, or 0, */
+                struct waiters uncut;    /* and the reads that wait for their end */
                 struct waiters deferred; /* changes, */
                 struct waiters pausing;  /* and who has paused the file */
         } locked GUARDED_BY(&mtx);

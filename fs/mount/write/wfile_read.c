@@ -185,6 +185,37 @@ static bool is_plain_locked(const struct wfile *f, uint64_t off, uint64_t end) R
                !(extent_map_run(&f->locked.data, off, &from, &to) && from < end);
 }
 
+void wfile_cut_begin(struct wfile *f)
+{
+        mutex_lock(&f->mtx);
+        f->locked.cuts++;
+        mutex_unlock(&f->mtx);
+}
+
+void wfile_cut_end(struct wfile *f)
+{
+        struct waiters uncut = {0};
+
+        mutex_lock(&f->mtx);
+        if (!--f->locked.cuts)
+                waiters_move(&uncut, &f->locked.uncut);
+        mutex_unlock(&f->mtx);
+        waiters_run(&uncut, 0);
+}
+
+/* Returns whether the read waits. */
+static bool waits_for_cut_locked(struct wfile *f, struct mixed *x, struct read_op *op)
+        REQUIRES(&f->mtx)
+{
+        if (!f->locked.cuts || f->locked.uncut_size || op->off + op->len <= f->locked.size)
+                return false;
+        x->op = op;
+        x->file = wfile_ref(f);
+        x->again.ready = read_again;
+        waiters_add(&f->locked.uncut, &x->again);
+        return true;
+}
+
 static int begin_locked(struct wfile *f, struct mixed *x) REQUIRES(&f->mtx)
 {
         uint64_t off = x->op->off, end = off + x->op->len;
@@ -192,7 +223,7 @@ static int begin_locked(struct wfile *f, struct mixed *x) REQUIRES(&f->mtx)
         x->len = x->op->len;
         x->base.off = off;
         x->base.len = x->len;
-        if (is_plain_locked(f, off, end))
+        if (end > f->locked.size || is_plain_locked(f, off, end)) /* before it was cut */
                 return base_reader_locked(f, x);
         if (!(x->bytes = calloc(1, x->len)) || !(x->later = part_body_new(f->env->spill, 0, off)))
                 return -ENOMEM;
@@ -210,7 +241,12 @@ void wfile_read(struct wfile *f, struct read_op *op)
         int err = x ? 0 : -ENOMEM;
 
         mutex_lock(&f->mtx);
-        uint64_t size = f->locked.size;
+        uint64_t uncut = f->locked.cuts ? f->locked.uncut_size : 0;
+        uint64_t size = f->locked.size > uncut ? f->locked.size : uncut;
+        if (x && waits_for_cut_locked(f, x, op)) {
+                mutex_unlock(&f->mtx);
+                return;
+        }
         if (x && op->off < size) {
                 if (op->len > size - op->off)
                         op->len = (size_t)(size - op->off);
