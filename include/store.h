@@ -427,6 +427,8 @@ int store_upload_complete(struct store_upload *up, const struct store_cond *cond
 int store_upload_complete_as(struct store_upload *up, const char *key,
                              const struct store_cond *cond, store_done_fn *done, void *arg);
 
+/* No more parts come, and those end (-EIO) that wait for others; then it is to be aborted. */
+void store_upload_stop(struct store_upload *up);
 /* Forgets the upload and its parts; one that is unknown is a success. obj is NULL. */
 int store_upload_abort(struct store_upload *up, store_done_fn *done, void *arg);
 

@@ -215,6 +215,11 @@ int store_upload_abort(struct store_upload *up, store_done_fn *done, void *arg)
         return 0;
 }
 
+void store_upload_stop(struct store_upload *up)
+{
+        (void)up;
+}
+
 void store_upload_drop(struct store_upload *up, unsigned no)
 {
         for (size_t i = 0; i < up->n; i++)

@@ -498,6 +498,30 @@ static bool lacks_base(const struct upload_request *t)
                (fills && t->part && t->part->fill_bytes && !t->filled);
 }
 
+/* Of a stream the later parts would wait in vain for the one that failed, and nothing of it can be
+ * sent again: it is begun anew. False: not all of it is here. */
+static bool stream_stops_locked(struct wfile *f) REQUIRES(&f->mtx)
+{
+        struct upload *u = &f->locked.upload;
+
+        if (!(store_caps(f->env->store) & STORE_CAP_IN_ORDER) || u->state != UPLOAD_OPEN)
+                return true;
+        if (!upload_parts_are_here(&f->locked.parts))
+                return false;
+        store_upload_stop(u->handle);
+        u->state = UPLOAD_STALE;
+        return true;
+}
+
+/* Whether it was stopped with the stream. */
+static bool was_stopped_locked(const struct wfile *f, const struct upload_request *t)
+        REQUIRES(&f->mtx)
+{
+        bool part = t->kind == REQUEST_STEP || t->kind == REQUEST_PART;
+        return part && f->locked.commit.phase == COMMIT_LOOKING &&
+               f->locked.upload.state == UPLOAD_STALE;
+}
+
 /* The request failed: whether that is since the base of the commit is gone, and the commit goes on
  * to keep what was written. */
 static bool base_is_gone_locked(struct wfile *f, const struct upload_request *t, int err)
@@ -519,6 +543,8 @@ static bool base_is_gone_locked(struct wfile *f, const struct upload_request *t,
         }
         if (c->phase == COMMIT_LOOKING)
                 return true; /* others of the same plan fail for the same reason */
+        if (!stream_stops_locked(f))
+                return false;
         r->looks++;
         return commit_enter_locked(f, COMMIT_LOOKING);
 }
@@ -591,7 +617,8 @@ static bool append_refused_locked(struct wfile *f, const struct upload_request *
 void commit_request_ended_locked(struct wfile *f, struct outcome *out, struct upload_request *t,
                                  int err, const struct store_object *obj) REQUIRES(&f->mtx)
 {
-        if (err && (base_is_gone_locked(f, t, err) || append_refused_locked(f, t, err)))
+        if (err && (was_stopped_locked(f, t) || base_is_gone_locked(f, t, err) ||
+                    append_refused_locked(f, t, err)))
                 return;
         switch (t->kind) {
         case REQUEST_PUT:

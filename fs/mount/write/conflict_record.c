@@ -106,6 +106,14 @@ static void bytes_put(void *arg, int err, const struct store_object *obj)
                 recorded(k, err);
 }
 
+/* Whether the upload stays as it is, and the record has its id. A stream is completed: its last
+ * bytes are sent by that alone. */
+static bool keeps_upload(const struct upload_request *t)
+{
+        return t->kind == REQUEST_COMPLETE &&
+               !(store_caps(t->file->env->store) & STORE_CAP_IN_ORDER);
+}
+
 /* Those of a copy are still at the store, unless it is its original that is gone. */
 static int put_bytes(struct recording *k)
 {
@@ -114,6 +122,8 @@ static int put_bytes(struct recording *k)
 
         if (asprintf(&key, ORPHAN_PREFIX "%s", k->id) < 0)
                 return -ENOMEM;
+        if (t->kind == REQUEST_COMPLETE)
+                return store_upload_complete_as(t->upload, key, NULL, bytes_put, k);
         if (t->kind == REQUEST_CLONE)
                 return store_copy(t->file->env->store, t->src, t->match, key, &t->meta, NULL,
                                   bytes_put, k);
@@ -148,7 +158,7 @@ static char *upload_name(const struct upload_request *t)
 /* What the record says. 0 or -ENOMEM. */
 static int describe(struct recovery_record *k, const struct upload_request *t)
 {
-        bool upload = t->kind == REQUEST_COMPLETE;
+        bool upload = keeps_upload(t);
         const char *base = t->cond.if_match ? t->cond.if_match : t->base;
         char host[256] = "";
         struct timespec ts;
@@ -192,7 +202,7 @@ int conflict_record(struct upload_request *t)
                 return -ESTALE;
         k->of = t;
         recovery_record_id(k->id);
-        if (describe(&k->record, t) || (t->kind == REQUEST_COMPLETE ? put_record(k) : put_bytes(k)))
+        if (describe(&k->record, t) || (keeps_upload(t) ? put_record(k) : put_bytes(k)))
                 return -ESTALE;
         (void)TAKE_PTR(k); /* the request's now */
         return 0;

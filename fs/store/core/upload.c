@@ -321,9 +321,14 @@ int upload_gone(const struct op *op)
         return op->up->known ? -ENOENT : -EIO;
 }
 
-int store_upload_abort(struct store_upload *up, store_done_fn *done, void *arg)
+void store_upload_stop(struct store_upload *up)
 {
         __atomic_store_n(&up->over, true, __ATOMIC_RELAXED);
+}
+
+int store_upload_abort(struct store_upload *up, store_done_fn *done, void *arg)
+{
+        store_upload_stop(up);
         struct op *op = new_op(up, OP_ABORT, arg);
         if (!op)
                 return -ENOMEM;
