@@ -205,6 +205,8 @@ static void add_name(void *arg, const struct store_entry *e)
         struct names_walk *w = arg;
         struct ctl_names *out = w->out;
 
+        if (!e->key[w->skip]) /* the folder that they are in */
+                return;
         if (GROW(out->v, out->n, w->room, 16)) {
                 w->failed = true;
                 return;

@@ -4,7 +4,7 @@
 CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 30
+plan 35
 start_store --hns
 mount_ckptfs attr_ttl=0
 
@@ -75,3 +75,19 @@ for way in multipart compose resumable; do
 		"a folder that was renamed does not come again with upload=$way"
 	umount_ckptfs
 done
+
+# The folder that records were in stays behind them.
+mount_ckptfs attr_ttl=0
+printf old | store_put lost
+fdo_begin open wa "$mnt/lost" write 5 pause close
+printf other | store_put lost
+fdo_ends "ok ok ok ESTALE" "a change of a file that another host replaced is refused"
+expect_log 'lost: its version .* was replaced by another host: the change made on it is kept'
+recover() { "$builddir/ckptctl" recover "$@" -o "$mount_options" "gs://$CKPTFS_TEST_BUCKET" 2>"$tmp/err" | awk '{ print $1, $5 }'; }
+expect_eq "discarded lost" "$(recover --discard)" "a change that lost is discarded"
+: | store_put .ckptfs/intent/record
+objects rm .ckptfs/intent/record
+expect_eq " " "$(recover) $(cat "$tmp/err")" "recover finds nothing in the folder of what was discarded"
+umount_ckptfs
+mount_ckptfs
+umount_ckptfs "a mount does not take the folder of records for a rename that was not finished"

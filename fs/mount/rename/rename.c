@@ -707,12 +707,15 @@ static void left_listed(void *arg, int err, const struct store_page *page)
         char remedy[256];
 
         snprintf(remedy, sizeof remedy, "ckptctl recover %s", m->url);
-        for (size_t i = 0; !err && i < page->n; i++)
-                log_warn_of(
-                        LOG_ABOUT(.operation = "rename", .file = page->v[i].key, .remedy = remedy),
-                        "%s: a directory's rename was not finished, if none is under way on "
-                        "another host",
-                        page->v[i].key);
+        for (size_t i = 0; !err && i < page->n; i++) {
+                const char *key = page->v[i].key;
+                if (!strcmp(key, RENAME_JOURNAL_PREFIX)) /* the folder that they are in */
+                        continue;
+                log_warn_of(LOG_ABOUT(.operation = "rename", .file = key, .remedy = remedy),
+                            "%s: a directory's rename was not finished, if none is under way on "
+                            "another host",
+                            key);
+        }
 }
 
 void rename_find_left(struct mount *m)
