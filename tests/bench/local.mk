@@ -71,6 +71,7 @@ sim_tests = \
 	%D%/sim_gs_uploads.sh \
 	%D%/sim_identity.sh \
 	%D%/sim_limits.sh \
+	%D%/sim_log.sh \
 	%D%/sim_list.sh \
 	%D%/sim_null.sh \
 	%D%/sim_objects.sh \

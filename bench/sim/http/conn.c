@@ -70,14 +70,14 @@ static void release_request(struct conn *c)
         memset(x, 0, sizeof *x);
         x->headers = x->body = x->text = x->related.head = (struct buf)BUF_INIT;
         x->intake.fd = -1;
-        c->in_request = false;
+        c->in_request = c->logged = false;
 }
 
 void conn_free(struct conn *c)
 {
         if (!c)
                 return;
-        if (c->in_request)
+        if (c->in_request && !c->logged)
                 request_log_line(c->cfg->log, &c->x, c->state == CONN_SEND && c->head_off);
         release_request(c);
         tls_free(c->tls);
@@ -86,9 +86,16 @@ void conn_free(struct conn *c)
         free(c);
 }
 
+void conn_log_reply(struct conn *c)
+{
+        if (!c->logged)
+                request_log_line(c->cfg->log, &c->x, true);
+        c->logged = true;
+}
+
 void conn_end_reply(struct conn *c)
 {
-        request_log_line(c->cfg->log, &c->x, true);
+        conn_log_reply(c);
         release_request(c);
         c->in_len -= c->head_len;
         memmove(c->in, c->in + c->head_len, c->in_len);

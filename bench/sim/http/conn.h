@@ -52,6 +52,7 @@ struct conn {
         struct chunked coding; /* of a body in chunks */
         struct request x;
         bool in_request;
+        bool logged; /* ahead of the last bytes of its reply */
 
         struct buf head; /* of the reply, and its body where that is text */
         size_t head_off;
@@ -86,6 +87,8 @@ uint64_t conn_due_ns(const struct conn *c);
 /* --- between conn.c and conn_send.c --- */
 void conn_begin_reply(struct conn *c);
 enum step conn_send(struct conn *c, uint64_t now_ns);
+/* Once, before the last bytes are sent: whoever has the reply finds its line in the log. */
+void conn_log_reply(struct conn *c);
 void conn_end_reply(struct conn *c);
 /* A rule holds the request up: until when, at the latest. */
 uint64_t conn_hold_up(struct conn *c, uint64_t now_ns);

@@ -12,7 +12,8 @@
 #include "bench/sim/store/object.h"
 #include "base/banned.h"
 
-enum { TURN = 4 << 20 };
+/* TAIL: bytes at the end of an object that are sent after the rest. */
+enum { TURN = 4 << 20, TAIL = 64 << 10 };
 
 /* Whether the reply has a body that is sent. */
 static bool sends_body(const struct request *x)
@@ -133,6 +134,18 @@ static uint64_t until_fault(struct conn *c, uint64_t n, bool *flip)
         return n;
 }
 
+/* The next n bytes of the object are sent now. */
+static void log_tail(struct conn *c, size_t n)
+{
+        struct request *x = &c->x;
+
+        if (n < x->len - c->sent)
+                return;
+        x->bytes_out += n;
+        conn_log_reply(c);
+        x->bytes_out -= n;
+}
+
 /* The next piece of the object. A count, or as conn_write(); 0: a rule stalls it. */
 static ssize_t send_piece(struct conn *c, size_t n, enum step *step)
 {
@@ -149,6 +162,7 @@ static ssize_t send_piece(struct conn *c, size_t n, enum step *step)
         n = (size_t)until_fault(c, n, &flip);
         if (!n)
                 return 0;
+        log_tail(c, n);
         if (flip || (c->tls && !e.bytes))
                 return send_copied(c, &e, n, flip, step);
         if (e.bytes)
@@ -170,6 +184,8 @@ static enum step send_object(struct conn *c, uint64_t now_ns)
                         return STEP_PAUSE;
                 }
                 uint64_t left = x->len - c->sent;
+                if (left > TAIL)
+                        left -= TAIL;
                 size_t n = shape_allow(&c->down, left < TURN ? (size_t)left : TURN, now_ns,
                                        &c->wake_ns);
                 if (n)
@@ -194,6 +210,12 @@ static enum step send_object(struct conn *c, uint64_t now_ns)
         return STEP_GO;
 }
 
+/* Whether a rule ends the text of the reply before its end. */
+static bool is_cut(const struct conn *c)
+{
+        return !c->x.object && sends_body(&c->x) && c->cut < c->x.body.len;
+}
+
 enum step conn_send(struct conn *c, uint64_t now_ns)
 {
         enum step step = STEP_CLOSE;
@@ -203,6 +225,8 @@ enum step conn_send(struct conn *c, uint64_t now_ns)
                                       now_ns, &c->wake_ns);
                 if (!n)
                         return STEP_PAUSE;
+                if (n == c->head.len - c->head_off && !c->x.len && !is_cut(c))
+                        conn_log_reply(c);
                 ssize_t put = conn_write(c, c->head.p + c->head_off, n,
                                          c->x.len && !is_shaped(c->cfg), &step);
                 if (put <= 0)
@@ -214,7 +238,7 @@ enum step conn_send(struct conn *c, uint64_t now_ns)
         step = send_object(c, now_ns);
         if (step != STEP_GO)
                 return step;
-        if (!c->x.object && sends_body(&c->x) && c->cut < c->x.body.len)
+        if (is_cut(c))
                 return at_cut(c);
         bool close_now = c->x.close;
         conn_end_reply(c);
