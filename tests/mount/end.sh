@@ -66,29 +66,44 @@ esac
 expect_eq "$(sed '1d; s/.* //' "$tmp/written")" "$(store_cat kept)" "what is refused at the end is published nowhere"
 store_stop
 
-# Nine programs do something again and again while the mount is there, and of what they do something is always under way.
+# Nine programs do something again and again while the mount is there, and of what they do something is always under way:
+# what some of them do is held up until others have begun something more, or the daemon is over.
+some='[1-4]*' others='[5-9]*'
+held_of() { printf '{"op": "%s", "key": "%s", "do": "delay", "until": "reload"}' "$@"; }
+is_over() { ! kill -0 "$mount_pid" 2>/dev/null || grep -q '^State:.*zombie' "/proc/$mount_pid/status"; }
+held_or_over() { is_held "$1" || is_over; }
 # go_on OP COMMAND NAME
 go_on() {
 	start_store
-	mount_ckptfs attr_ttl=0 deadline=60s
+	mount_ckptfs attr_ttl=0 stall_timeout=120s deadline=200s
 	for i in 1 2 3 4 5 6 7 8 9; do : >"$mnt/$i"; done
-	printf '[{"op": "%s", "do": "delay", "stall": "1s"}]\n' "$1" >"$tmp/late.json"
-	set_faults "$tmp/late.json"
-	requests_mark
+	set_rules "$(held_of "$1" '[1-9]*')"
 	going=''
 	for i in 1 2 3 4 5 6 7 8 9; do
 		(cd "$mnt" && exec sh -c "$2" sh $i 2>/dev/null) &
 		going="$going $!"
 	done
-	wait_for 30 has_served "$1" 18
+	wait_held "$1" 9
 	kill -TERM "$mount_pid"
+	wait_for 30 grep -q ': unmounting ' "$mount_log"
+	for turn in 1 2 3 4 5 6; do
+		set_rules "$(still_held "$1" "$others")" # some go on
+		set_rules "$(held_of "$1" "$some")" "$(still_held "$1" "$others")"
+		fault_name='' # nothing meets these rules once nothing more is begun
+		try_for 5 held_or_over "$1"
+		swap=$some some=$others others=$swap
+		! is_over || break
+	done
+	is_over
+	ended=$?
+	set_faults
+	[ $ended -eq 0 ] || kill -KILL "$mount_pid"
 	mount_wait
-	expect_eq "0 0" "$? $(grep -c 'does not answer in time' "$mount_log")" "$3"
+	expect_eq "0 0 0" "$ended $? $(grep -c 'does not answer in time' "$mount_log")" "$3"
 	wait $going
 	: >"$mount_log" # which has what was being written
 	store_stop
 }
-has_served() { [ "$(requests_of "$1")" -ge "$2" ]; }
 go_on PutObject 'i=0; while echo more >"$1.$i" || [ -e "$1" ]; do i=$((i + 1)); done' "the end does not wait while programs begin files"
 go_on SetMeta 'while chmod 600 "$1" && chmod 644 "$1" || [ -e "$1" ]; do :; done' "the end does not wait while programs change attributes"
 
