@@ -9,7 +9,7 @@ plan 27
 start_store
 metrics="curl -sS --max-time 60 --noproxy 127.0.0.1"
 port() { sed -n 's/.*metrics are served at port //p' "$mount_log"; }
-mount_ckptfs metrics=127.0.0.1:0 'metrics_label=cluster=a"b\c'
+mount_ckptfs stall_timeout=120s metrics=127.0.0.1:0 'metrics_label=cluster=a"b\c'
 wait_for 10 grep -q 'served at port' "$mount_log"
 at=http://127.0.0.1:$(port)
 printf 12345 >"$mnt/file"
@@ -54,14 +54,15 @@ expect_eq 404 "$($metrics -o /dev/null -w '%{http_code}' "$at/")" "another path 
 expect_eq 405 "$($metrics -o /dev/null -w '%{http_code}' -d x=1 "$at/metrics")" "a change is refused"
 expect_eq 200 "$($metrics -I -o /dev/null -w '%{http_code}' "$at/metrics")" "HEAD is answered"
 
-fdo_begin open wct "$mnt/frozen" write 100 pause close
-freeze "$store_pid"
+set_rules "$(held_once PutObject held)"
+fdo_begin open wct "$mnt/held" write 100 pause close
 : >"$tmp/fdo/go"
-waits() { $metrics -o "$tmp/frozen" "$at/metrics" && grep -qE '^ckptfs_oldest_close_seconds\{.* [1-9]' "$tmp/frozen"; }
-check "a close that waits for a frozen store grows old" wait_for 60 waits
+wait_held PutObject
+waits() { $metrics -o "$tmp/waits" "$at/metrics" && grep -qE '^ckptfs_oldest_close_seconds\{.* [1-9]' "$tmp/waits"; }
+check "a close that waits for the store grows old" wait_for 60 waits
 expect_eq "0 1 0 100" "$(for m in dirty_files uploading_files failed_files unsent_bytes; do
-	sed -n "s/^ckptfs_$m{.* //p" "$tmp/frozen"; done | paste -sd ' ')" "files are told by their state, and unsent bytes"
-thaw "$store_pid"
+	sed -n "s/^ckptfs_$m{.* //p" "$tmp/waits"; done | paste -sd ' ')" "files are told by their state, and unsent bytes"
+set_faults
 fdo_ends "ok ok ok ok" "the close that waited publishes"
 
 # Connections that say nothing.

@@ -3,11 +3,11 @@
  * for a step of the path, the page with the path is taken away, and whoever asks for it again waits
  * for as long as this program lives (userfaultfd(2)).
  *
- *   unseen PATH ASKED            the first line of ASKED is the thread that asks for the page
+ *   unseen PATH TAKEN ASKED      TAKEN is there when the page is away; the first line of ASKED is
+ *                                the thread that asks for it
  *   unseen                       whether that can be done here */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@
 
 #include "base/banned.h"
 
-enum { PAGE = 4096, LINE = 512, PATIENCE_MS = 60000 };
+enum { PAGE = 4096, LINE = 512 };
 
 static char *path;
 static atomic_int opener;
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
         int faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
         if (faults < 0 || ioctl(faults, UFFDIO_API, &api))
                 return 1;
-        if (argc != 3)
+        if (argc != 4)
                 return argc > 1;
         path = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (path == MAP_FAILED)
@@ -90,11 +90,11 @@ int main(int argc, char **argv)
                                        .mode = UFFDIO_REGISTER_MODE_MISSING};
         if (ioctl(faults, UFFDIO_REGISTER, &area) || madvise(path, PAGE, MADV_DONTNEED))
                 fail("userfaultfd");
-        struct pollfd asked = {.fd = faults, .events = POLLIN};
-        if (poll(&asked, 1, PATIENCE_MS) != 1)
-                fail("nobody asked");
+        FILE *taken = fopen(argv[2], "we");
+        if (!taken || fclose(taken))
+                fail("the page is away");
         struct uffd_msg msg;
-        FILE *to = fopen(argv[2], "we");
+        FILE *to = fopen(argv[3], "we");
         if (read(faults, &msg, sizeof msg) != sizeof msg || !to)
                 fail("who asks");
         fprintf(to, "%u\n", (unsigned)msg.arg.pagefault.feat.ptid);

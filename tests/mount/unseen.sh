@@ -6,20 +6,18 @@
 need_fuse
 "$builddir/tests/mount/unseen" || skip_all "userfaultfd() is refused here"
 plan 6
-cat >"$tmp/late.json" <<'END'
-[{"op": "HeadObject", "key": "late*", "do": "delay", "stall": "2s"}, {"op": "ListObjectsV2", "do": "delay", "stall": "2s"}]
-END
 
 # makes NAME: such a program makes it in a directory, and the mount looks at its memory.
 makes() {
 	for vain in 1 2 3; do ! stat "$mnt/dir/none$1$vain" >/dev/null 2>&1 || return 1; done
-	rm -f "$tmp/asked"
-	set_faults "$tmp/late.json"
-	"$builddir/tests/mount/unseen" "$mnt/late$1/../dir/$1" "$tmp/asked" 2>"$tmp/unseen.err" &
+	rm -f "$tmp/taken" "$tmp/asked"
+	set_rules "$(held_once HeadObject "late$1")" # a step of the path
+	"$builddir/tests/mount/unseen" "$mnt/late$1/../dir/$1" "$tmp/taken" "$tmp/asked" 2>"$tmp/unseen.err" &
 	unseen_pid=$!
 	at_exit "kill -KILL $unseen_pid 2>/dev/null"
-	wait_for 60 asked_or_ended
+	wait_for 60 test -e "$tmp/taken"
 	set_faults
+	wait_for 60 asked_or_ended
 }
 looked_at() { [ -e "/proc/$mount_pid/task/$(cat "$tmp/asked")" ]; }
 asked_or_ended() { [ -s "$tmp/asked" ] || ! kill -0 "$unseen_pid" 2>/dev/null; }
@@ -27,7 +25,7 @@ gone() { ! kill -0 "$unseen_pid" 2>/dev/null; }
 
 start_store
 for key in dir/here other/here late1/here late2/here; do printf bytes | store_put "$key"; done
-mount_ckptfs attr_ttl=60s
+mount_ckptfs attr_ttl=600s stall_timeout=120s
 makes 1
 check "the mount looks at the memory of a program that lets nobody see it" looked_at
 check "others make files meanwhile" timeout 60 sh -c 'echo right >"$1/other/new" && grep -q right "$1/other/new"' sh "$mnt"
@@ -37,4 +35,4 @@ check "the directory is free then" timeout 60 sh -c 'echo right >"$1/dir/new" &&
 makes 2
 check "the next one is looked at, too" looked_at
 kill -TERM "$mount_pid"
-mount_limit=60 mount_ended "the daemon ends while such a program lives"
+mount_ended "the daemon ends while such a program lives"
