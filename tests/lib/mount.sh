@@ -32,6 +32,8 @@
 #   let_users_mount              in a mount namespace of the test's own ($CKPTFS_IN_NAMESPACE): every user may open
 #                                /dev/fuse, whatever its mode on this machine
 #   forget_pages FILE...         the kernel's pages of these files go, and of no other test's
+#   undisturbed FUNCTION         its checks count on the page cache: a few times more where the kernel has dropped pages
+#                                meanwhile, which anybody on this machine can tell it to
 #   same NAME FILE KEY           the object has the bytes of the file, one check
 #   words                        how often each word of fdo comes, such as "3 ok"
 . "$srcdir/tests/lib/tap.sh"
@@ -71,6 +73,18 @@ forget_pages() {
 	for page_file; do dd if="$page_file" iflag=nocache count=0 status=none; done
 }
 
+pages_dropped() { awk '/^(drop_pagecache|pgsteal_file) / { n += $2 } END { print n + 0 }' /proc/vmstat; }
+undisturbed() {
+	tap_before="$tap_n $tap_failed"
+	for turn in 1 2 3 4 5; do
+		tap_n=${tap_before% *} tap_failed=${tap_before#* }
+		dropped_before=$(pages_dropped)
+		"$1" >"$tmp/undisturbed"
+		[ "$tap_failed" -gt "${tap_before#* }" ] && [ "$(pages_dropped)" -gt "$dropped_before" ] || break
+	done
+	cat "$tmp/undisturbed"
+}
+
 start_store() {
 	[ -n "${fault_cleans:-}" ] || at_exit faults_end
 	fault_cleans=yes
@@ -105,7 +119,7 @@ set_fault_rules() {
 			op_names
 	} >"$tmp/faults.json"
 }
-# What is said of faults that nothing met is about nothing. The log may have its last lines a moment after the replies.
+# What is said of faults that nothing met is about nothing. What is asked behind a call may come a moment after it.
 fault_met() { tail -n "+$fault_from" "$fault_log" | awk '$NF != "-" && $4 !~ /turn[0-9]+$/ { n++ } END { exit !n }'; }
 # A test that is about what is held up is about nothing once that went on by itself.
 faults_end() {
@@ -296,7 +310,7 @@ same() {
 	expect_eq "0 " "$? $(cat "$tmp/same.out")" "$1"
 }
 
-# A line of the log may come a moment after the reply: a request of ours is the last one before.
+# What was asked behind a call may come a moment after it: a request of ours is the last one before.
 requests_mark() {
 	mark_turn=$((${mark_turn:-0} + 1))
 	timeout 20 "$tools/tests/lib/objects" size "mark$mark_turn" >"$tmp/mark.out" 2>&1
@@ -315,7 +329,7 @@ requests_are() {
 	done
 }
 
-# A line of the log may come a moment after the reply.
+# What is asked behind a call may come a moment after it.
 expect_requests() {
 	name=$1; shift
 	if wait_for 10 requests_are "$@"; then ok "$name"; else
