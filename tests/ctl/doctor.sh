@@ -175,12 +175,15 @@ doctor -- part_size=5M --no-speed "$url"
 set_faults
 expect_slow latency 'region of this machine' "a store that is far away is told"
 
-echo '[{"op": "GetObject", "key": "run/*", "do": "delay", "stall": "500ms"}]' >"$tmp/slow.json"
+# How fast it takes them is up to this machine.
+echo '[{"op": "GetObject", "key": "run/*-speed-*", "do": "delay", "stall": "4s"}]' >"$tmp/slow.json"
 set_faults "$tmp/slow.json"
-doctor -- connections=4,part_size=5M "$url"
+doctor -- connections=1,part_size=5M "$url"
 set_faults
 expect_slow read 'see to the network' "a store that gives bytes slowly is told"
-expect_eq "" "$(grep '^slow	write	' "$tmp/out")" "a store that gives bytes slowly takes them fast"
+rate() { sed -nE "s/^(ok|slow)	$1	([0-9.]+) MB.*/\2/p" "$tmp/out"; }
+check "a store that gives bytes slowly takes them faster" awk -v put="$(rate write)" -v get="$(rate read)" \
+	'BEGIN { exit !(get > 0 && put > get) }'
 
 # A server that does not know the condition of the second PutObject replaces the object.
 echo '[{"op": "PutObject", "key": "run/*", "do": "status", "status": 200, "nth": 2}]' >"$tmp/ignores.json"

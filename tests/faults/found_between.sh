@@ -296,11 +296,11 @@ umount_ckptfs
 
 # An open finds that another host has replaced the file. While its new version is looked up, the page of a listing that
 # was asked for before comes.
-mount_slow attr_ttl=3s listed_attrs=assume
+mount_slow attr_ttl=12s listed_attrs=assume
 printf old | store_put pages/listed
 cat "$mnt/pages/listed" >"$tmp/read"
 set_rules "$(held_once ListObjectsV2 pages/)" "$(held_once HeadObject pages/listed 1)"
-sleep 2 # the kernel will ask for the name before the page is too old to be believed
+sleep 11 # the kernel will ask for the name long before the page is too old to be believed
 ls -U "$mnt/pages" >"$tmp/names" &
 listing=$!
 wait_held ListObjectsV2

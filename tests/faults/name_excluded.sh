@@ -62,17 +62,16 @@ sent_after() { set_faults attributes_late && cp -p "$tmp/big" "$mnt/$1"; }
 sent_after d/big
 expect_eq "ok" "$(fdo rename "$mnt/d" "$mnt/e")" "a directory is renamed just after a copy with attributes"
 expect_eq "604 981173106" "$(stat -c '%a %Y' "$mnt/e/big")" "copied attributes are there after the directory is renamed"
-sleep 2
-expect_eq "" "$(store_ls d)" "nothing comes back by the old name of a directory"
 sent_after big
 expect_eq "ok" "$(fdo rename "$mnt/big" "$mnt/large")" "a file is renamed just after a copy with attributes"
 expect_eq "604 981173106" "$(stat -c '%a %Y' "$mnt/large")" "copied attributes are there after the file is renamed"
 sent_after big
 expect_eq "ok ok" "$(fdo rename "$mnt/large" "$mnt/big" unlink "$mnt/big")" "a file with copied attributes is replaced and deleted"
-sleep 2
+# The end waits for all that is under way.
+umount_ckptfs
+expect_eq "" "$(store_ls d)" "nothing comes back by the old name of a directory"
 expect_eq "e/ e/big target" "$(store_ls | xargs)" "nothing comes back of a file that was deleted"
 set_faults
-umount_ckptfs
 mount_ckptfs
 expect_eq "604 981173106" "$(stat -c '%a %Y' "$mnt/e/big")" "the store has the attributes of the chmod"
 umount_ckptfs

@@ -5,7 +5,7 @@
 need_fuse
 plan 8
 start_store
-mount_ckptfs part_size=5M stall_timeout=2s deadline=10s attr_ttl=0
+mount_ckptfs part_size=5M attr_ttl=0
 
 # The last call fails so; a call before it may, too.
 denied() {

@@ -52,7 +52,7 @@ set_rules '{"op": "SetMeta", "do": "delay", "stall": "50ms"}'
 changes_on() { until [ -e "$tmp/enough" ]; do chmod "$1" "$mnt/file"; done; }
 pids=
 for mode in 600 640 644 660; do changes_on $mode & pids="$pids $!"; done
-check "a look ends though the mode is changed again and again" timeout 20 stat "$mnt/file"
+check "a look ends though the mode is changed again and again" timeout 120 stat "$mnt/file"
 : >"$tmp/enough"
 wait $pids
 set_faults

@@ -106,7 +106,7 @@ same "a file that was being written when the proxy died is at the store byte for
 umount_ckptfs
 
 # It stays away for longer than the deadline.
-proxied_mount deadline=2s
+proxied_mount deadline=10s
 proxy_dies
 said=$(fdo open wct "$mnt/lost" write 100 close)
 # promise: way.proxy

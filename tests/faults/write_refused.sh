@@ -6,7 +6,7 @@
 need_fuse
 plan 29
 start_store
-mount_ckptfs part_size=5M stall_timeout=2s deadline=10s attr_ttl=0
+mount_ckptfs part_size=5M attr_ttl=0
 head -c 12000000 /dev/urandom >"$tmp/data"
 head -c 1000 "$tmp/data" >"$tmp/small"
 no_upload() { [ -z "$(store_uploads)" ]; }

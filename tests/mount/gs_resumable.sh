@@ -30,7 +30,7 @@ umount_ckptfs
 store_stop
 
 start_store
-mount_ckptfs part_size=5M upload=resumable deadline=10s
+mount_ckptfs part_size=5M upload=resumable
 set_faults resumable_hiccups
 cp "$tmp/data" "$mnt/g"
 same "lost replies and errors that pass change nothing" "$tmp/data" g
@@ -75,7 +75,7 @@ same "a file that is written from its end is at the store byte for byte" "$tmp/d
 umount_ckptfs
 
 # A part that fails ends the upload, whoever waits for it.
-mount_ckptfs part_size=5M upload=resumable deadline=3s
+mount_ckptfs part_size=5M upload=resumable deadline=6s
 set_faults resumable_refused
 expect_eq "ok ok ok ETIMEDOUT" "$(fdo src "$tmp/data" open wct "$mnt/j" write 12000000 close)" "a session that takes nothing is given up"
 expect_log 'objects.chunk|upload-part|j: not published'

@@ -23,6 +23,10 @@ heard() { grep -qE "$1" "$tmp/heard"; }
 check "the manager hears when the mount answers, and which it is" wait_for 30 heard "^READY=1;STATUS=.*://$CKPTFS_TEST_BUCKET on $mnt;MAINPID=$mount_pid;"
 check "the watchdog is told that it is alive" wait_for 30 heard '^WATCHDOG=1;'
 freeze "$mount_pid"
+# The manager has heard all that was said before.
+python3 -c 'import socket, sys
+socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"X_FROZEN=1", sys.argv[1])' "$tmp/manager"
+wait_for 30 heard '^X_FROZEN=1'
 alive() { grep -c WATCHDOG=1 "$tmp/heard"; }
 before=$(alive)
 sleep 1
@@ -54,7 +58,6 @@ try:
 except BlockingIOError:
     pass
 END
-mount_limit=60 # and no longer for a daemon that does not end
 mount_ckptfs
 freeze "$manager"
 python3 "$tmp/fill.py" "$tmp/manager"

@@ -24,8 +24,8 @@ holes() {
 }
 # shellcheck disable=SC2046 # words
 fdo_begin src "$tmp/data" open +ct "$mnt/file" $(holes 0 11) pause $(holes 12 17) close
-kill -USR1 "$mount_pid"
-check "some of the file is on the disk" wait_for 10 grep -q 'spilled_bytes=[1-9]' "$mount_log"
+has_spilled() { [ "$(figure spilled_bytes)" -gt 0 ]; }
+check "some of the file is on the disk" wait_for 30 has_spilled
 freeze "$disk_pid"
 : >"$tmp/fdo/go"
 sleep 2 # memory is full, and the thread that gives it back waits for the disk
