@@ -83,7 +83,7 @@ wait_held UploadPart
 freeze "$store_pid"
 kill -TERM "$mount_pid"
 expect_log 'the store does not answer in time'
-expect_log ' [abc]: '
+expect_log '[abc]: '
 # promise: end.deadline
 mount_ended "SIGTERM ends the daemon"
 thaw "$store_pid"
