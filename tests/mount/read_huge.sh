@@ -92,6 +92,7 @@ again_and_again() {
 	check "a file that is in the page cache is not fetched" fetched 1
 	reads_way 0 "the next such file is read through the page cache, since the last was read twice" huge2
 	reads_way $size "a program whose last file was read once has the next one read past it" huge3
+	asked_again=$(($(figure read_bytes) % size)) # a page at a time, where it had no memory for more
 	umount_ckptfs
 }
 undisturbed again_and_again
