@@ -41,10 +41,11 @@ static void head(struct server *sv, struct fake_req *rq)
                 fake_error(rq, 403, "AccessDenied");
                 return;
         }
-        snprintf(headers, sizeof headers, "ETag: %s\r\n", sv->object ? sv->object : "");
-        fake_reply(rq, sv->object ? 200 : 404, headers, "aaaaa", sv->object ? 5 : 0);
-        if (sv->looks == sv->taken)
+        const char *found = sv->object;
+        if (sv->looks == sv->taken) /* before the reply: the test goes on with that */
                 sv->object = "\"theirs\"";
+        snprintf(headers, sizeof headers, "ETag: %s\r\n", found ? found : "");
+        fake_reply(rq, found ? 200 : 404, headers, "aaaaa", found ? 5 : 0);
 }
 
 /* 0, or the status of the refusal. */
