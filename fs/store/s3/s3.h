@@ -65,6 +65,10 @@ struct store_kind {
 
 enum s3_minds s3_minds(const struct store_kind *k, enum s3_condition what);
 void s3_learn(struct store_kind *k, enum s3_condition what, enum s3_minds minds);
+/* Whether the reply may be a refusal of such a header: 501, "A header you provided implies
+ * functionality that is not implemented", or 400, which a request may get for other reasons, too.
+ * Those it gets without the header as well. */
+bool s3_may_refuse_header(const struct op *op, int err);
 /* An ETag that no version has. */
 #define S3_NO_VERSION "\"no version has this ETag\""
 

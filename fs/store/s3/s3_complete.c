@@ -251,12 +251,11 @@ static int named(struct store_kind *k, struct op *op)
                                                                    : COMPLETE_AFTER_LOOK);
 }
 
-/* "A header you provided implies functionality that is not implemented", or a request with it is
- * bad, which one may be for other reasons, too: then it is so without the header. */
+/* Then it is completed without. */
 static bool refuses_condition(const struct op *op, int err)
 {
         bool bears = op->stage == COMPLETE_PROBE || op->stage == COMPLETE_AFTER_LOOK;
-        return bears && (err == -EOPNOTSUPP || (err == -EIO && op->rq.status == 400));
+        return bears && s3_may_refuse_header(op, err);
 }
 
 /* What a server that completed nothing made of the condition. */

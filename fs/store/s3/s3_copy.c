@@ -275,12 +275,11 @@ static int copied(struct store_kind *k, struct op *op)
         return err == -EIO && is_too_large(op) ? -EFBIG : err;
 }
 
-/* "A header you provided implies functionality that is not implemented", or a request with it is
- * bad, which a copy may be for other reasons, too: then it is so without the header. */
+/* Then it is copied without. */
 static bool refuses_condition(const struct op *op, int err)
 {
         bool bears = op->stage == COPY_PROBE || (op->stage == COPY_SEND && op->if_match);
-        return bears && (err == -EOPNOTSUPP || (err == -EIO && op->rq.status == 400));
+        return bears && s3_may_refuse_header(op, err);
 }
 
 /* What came of the copy itself, in which a condition on the target may have been. */

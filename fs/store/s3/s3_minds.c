@@ -5,7 +5,10 @@
  * the header, and remembered: it may honor it, refuse the header, or ignore it and do the work. */
 #include "store/s3/s3.h"
 
+#include <errno.h>
+
 #include "base/log.h"
+#include "store/core/store_int.h"
 #include "base/banned.h"
 
 static const char *const instead[S3_CONDITIONS] = {
@@ -33,4 +36,9 @@ void s3_learn(struct store_kind *k, enum s3_condition what, enum s3_minds minds)
         if (__atomic_exchange_n(&k->minds[what], minds, __ATOMIC_RELAXED) != minds &&
             minds == S3_IGNORES)
                 log_info("store: the server does not honor %s", instead[what]);
+}
+
+bool s3_may_refuse_header(const struct op *op, int err)
+{
+        return err == -EOPNOTSUPP || (err == -EIO && op->rq.status == 400);
 }
