@@ -256,6 +256,29 @@ void fake_error(struct fake_req *rq, int status, const char *code)
         fake_reply(rq, status, "Content-Type: application/xml\r\n", body, (size_t)n);
 }
 
+void fake_refuse(struct fake_req *rq, int status)
+{
+        fake_error(rq, status,
+                   status == 404   ? "NoSuchKey"
+                   : status == 412 ? "PreconditionFailed"
+                   : status == 501 ? "NotImplemented"
+                                   : "InvalidArgument");
+}
+
+int fake_condition(const struct fake_req *rq, const char *etag)
+{
+        bool match = fake_has(rq, "If-Match", ""), absent = fake_has(rq, "If-None-Match", "*");
+
+        if (match && !etag)
+                return 404;
+        return (absent && etag) || (match && !fake_has(rq, "If-Match", etag)) ? 412 : 0;
+}
+
+bool fake_is_conditional(const struct fake_req *rq)
+{
+        return fake_has(rq, "If-Match", "") || fake_has(rq, "If-None-Match", "*");
+}
+
 bool fake_probed(struct fake_req *rq)
 {
         static const char never[] = "\"no version has this ETag\"";

@@ -42,6 +42,10 @@ unsigned fake_open(const struct fake *f);        /* that there are */
 void fake_unlock(struct fake_req *rq);
 /* Whether the head has a line that starts with `name: value`, in any case of the name. */
 bool fake_has(const struct fake_req *rq, const char *name, const char *value);
+/* Whether it has a condition on the object that it is to write, */
+bool fake_is_conditional(const struct fake_req *rq);
+/* and the status of its refusal when that has this ETag (NULL: is not there), or 0. */
+int fake_condition(const struct fake_req *rq, const char *etag);
 /* Whether it is one on the condition of a version that never was, by which a store finds out
  * whether the server honors conditions: then it does. */
 bool fake_probed(struct fake_req *rq);
@@ -53,6 +57,8 @@ void fake_reply(struct fake_req *rq, int status, const char *headers, const void
 void fake_reply_part(struct fake_req *rq, int status, const char *headers, size_t total,
                      const void *body, size_t n);
 void fake_error(struct fake_req *rq, int status, const char *code);
+/* The same with the code that S3 has for 404, 412 and 501, or that of a bad request. */
+void fake_refuse(struct fake_req *rq, int status);
 /* Breaks the connection, with a reset. */
 void fake_reset(struct fake_req *rq);
 /* Says nothing until the client goes away. */

@@ -51,17 +51,9 @@ static void head(struct server *sv, struct fake_req *rq)
 /* 0, or the status of the refusal. */
 static int refusal(const struct server *sv, const struct fake_req *rq)
 {
-        bool match = fake_has(rq, "If-Match", ""), absent = fake_has(rq, "If-None-Match", "*");
-
-        if ((match || absent) && sv->mind >= REFUSES)
+        if (sv->mind >= REFUSES && fake_is_conditional(rq))
                 return sv->mind == REFUSES ? 501 : 400;
-        if (sv->mind == IGNORES)
-                return 0;
-        if (match && !sv->object)
-                return 404;
-        if ((absent && sv->object) || (match && !fake_has(rq, "If-Match", sv->object)))
-                return 412;
-        return 0;
+        return sv->mind == IGNORES ? 0 : fake_condition(rq, sv->object);
 }
 
 static void complete(struct server *sv, struct fake_req *rq)
@@ -75,11 +67,7 @@ static void complete(struct server *sv, struct fake_req *rq)
                 return;
         }
         if (status) {
-                fake_error(rq, status,
-                           status == 404   ? "NoSuchKey"
-                           : status == 412 ? "PreconditionFailed"
-                           : status == 501 ? "NotImplemented"
-                                           : "InvalidArgument");
+                fake_refuse(rq, status);
                 return;
         }
         sv->gone = true;
