@@ -430,7 +430,8 @@ END_TEST
 /* A part of a stream, and its end: the first try of each is refused, when the server has taken
  * some of it already. What it has is asked, and the rest goes on from there. */
 struct stream {
-        unsigned has, requests; /* bytes; requests of this part or end */
+        unsigned has, requests; /* bytes; requests of this part or end that bring some */
+        unsigned asked;         /* requests that bring none */
         bool ended;
         unsigned repeated; /* bytes that came twice */
 };
@@ -444,6 +445,7 @@ static void keep(struct stream *st, struct fake_req *rq)
         bool asks = !range || range[21] == '*';
 
         fake_body(rq);
+        st->asked += asks;
         if (!asks) {
                 unsigned from = (unsigned)strtoul(range + 21, NULL, 10);
                 unsigned end = from + (unsigned)rq->body.len;
@@ -514,6 +516,32 @@ START_TEST(a_stream_that_is_refused_goes_on_where_the_server_is)
 }
 END_TEST
 
+/* Whoever sent the stream is gone, with its last bytes. */
+START_TEST(a_stream_without_its_end_is_not_waited_for)
+{
+        struct stream st = {.has = 0};
+        struct store_body whole = store_body_mem(streamed, sizeof streamed);
+        const struct store_part part = {.partno = 1, .size = sizeof streamed, .etag = "stream"};
+        struct store_upload *up, *later;
+        struct fake *f = fake_start(answer_stream, &st);
+        struct store *s = fake_store(f, &(struct store_config){.url = "gs://b",
+                                                               .anonymous = true,
+                                                               .upload = STORE_UPLOAD_RESUMABLE});
+
+        ck_assert_int_eq(store_upload_create_wait(s, "k", NULL, &up), 0);
+        ck_assert_int_eq(store_upload_part_wait(up, 1, &whole), 0);
+        ck_assert_ptr_nonnull(later = store_upload_open(s, "k", store_upload_id(up)));
+        ck_assert_int_eq(store_upload_adopt(later, &part), 0);
+        st.asked = 0;
+        ck_assert_int_eq(store_upload_complete_wait(later, NULL, NULL), -EIO);
+        ck_assert_uint_eq(st.asked, 1);
+        store_upload_free(later);
+        store_upload_free(up);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
 int main(void)
 {
         Suite *suite = suite_create("gcs_lost");
@@ -533,6 +561,7 @@ int main(void)
         tcase_add_loop_test(t, a_folder_that_another_host_has_made_is_none_of_ours, 0,
                             sizeof folders / sizeof *folders);
         tcase_add_test(t, a_stream_that_is_refused_goes_on_where_the_server_is);
+        tcase_add_test(t, a_stream_without_its_end_is_not_waited_for);
         suite_add_tcase(suite, t);
         return unit_main(suite);
 }

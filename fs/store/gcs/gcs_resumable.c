@@ -400,7 +400,10 @@ int gcs_resumable_parse(struct store_kind *k, struct op *op)
                         return wrong_size(op, has);
                 op->maybe_done = false;
                 int again = go_on(op, has - end);
-                return has < op->expect.size ? again : OP_RETRY; /* it should have ended */
+                if (has == op->expect.size)
+                        return OP_RETRY; /* it should have ended */
+                /* Of a stream that somebody else began, the last bytes went with them. */
+                return op->at < op->up->stream->nrest ? again : wrong_size(op, has);
         }
         int err = gcs_ok(op) ? 0 : gcs_fault(k, op);
         bool gone = err == -ENOENT || op->rq.status == STATUS_GONE; /* perhaps it ended already */
