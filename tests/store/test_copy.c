@@ -115,6 +115,7 @@ static const struct source sources[] = {
         {.size = 5 * GiB + 1, .keeps = true},
         {.size = GiB / 2 + 1, .keeps = true}, /* one request could, in minutes */
         {.size = 40960 * GiB, .keeps = true},
+        {.size = 50000 * GiB, .keeps = true}, /* 10,000 parts of 5 GiB, the largest there is */
         {.size = 12 * GiB, .keeps = true, .src_match = "\"v0\"", .err = -ESTALE},
         {.size = 12 * GiB, .keeps = true, .bad_part = 7, .err = -EACCES},
         {.size = 12 * GiB, .keeps = true, .guarded = true, .refused = true, .err = -EEXIST},

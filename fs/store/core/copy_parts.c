@@ -139,10 +139,11 @@ static void begun(void *arg, int err, struct store_upload *up)
                 all_landed(c);
 }
 
-/* What the parts are: of a size that 10,000 of them suffice. */
+/* What the parts are: of a size that 10,000 of them suffice, and one request can still copy. */
 static void plan_parts(struct copy_parts *c, uint64_t size)
 {
-        uint64_t least = (size / STORE_PART_MAX + MiB) & ~(MiB - 1);
+        uint64_t each = (size + STORE_PART_MAX - 1) / STORE_PART_MAX;
+        uint64_t least = (each + MiB - 1) & ~(MiB - 1);
 
         mutex_unshared(&c->mtx);
         c->size = size;
