@@ -5,7 +5,7 @@
 . "$srcdir/tests/lib/mount.sh"
 . "$srcdir/tests/lib/sim.sh"
 need_fuse
-plan 16
+plan 22
 CKPTFS_TEST_BUCKET=bkt
 sim_start --data "$tmp/objects"
 CKPTFS_TEST_ENDPOINT=$url
@@ -44,6 +44,25 @@ expect_log "metadata that cannot be kept here"
 ls -l "$mnt" >/dev/null
 expect_eq 1 "$(refused append "$mnt/listed")" "a file that was only listed cannot be written"
 expect_eq "1:yes" "$(hidden listed)" "the listed file keeps its metadata"
+
+# 2 KiB are as much as a store takes.
+put_long() { req PUT "/bkt/$1" -d bytes -H "x-amz-meta-long: $(head -c "$2" /dev/zero | tr '\0' x)" >/dev/null; }
+long() { req HEAD "/bkt/$1" >/dev/null; field x-amz-meta-long | tr -d '\n' | wc -c; }
+put_long full 2030
+put_long fits 1980
+put_long filled 1880
+expect_log "so much metadata that the times of a change find no room"
+# promise: attrs.hidden
+expect_eq 1 "$(refused append "$mnt/full")" "a file whose metadata leave no room for times cannot be written"
+expect_eq "bytes 2030" "$(cat "$mnt/full") $(long full)" "the refused file keeps its bytes and metadata"
+mv "$mnt/full" "$mnt/full2"
+expect_eq 2030 "$(long full2)" "a file with much metadata is renamed"
+append "$mnt/fits"
+expect_eq "bytesmore 1980" "$(cat "$mnt/fits") $(long fits)" "a file whose metadata leave room for times is written"
+check "one more attribute is added to its metadata" setfattr -n user.a -v b "$mnt/filled"
+append "$mnt/filled"
+expect_eq "bytesmore b" "$(cat "$mnt/filled") $(getfattr --absolute-names --only-values -n user.a "$mnt/filled")" \
+	"what could be added stands in nobody's way"
 rm "$mnt/listed"
 req HEAD /bkt/listed >"$tmp/status"
 expect_eq 404 "$(cat "$tmp/status")" "the listed file can be deleted"

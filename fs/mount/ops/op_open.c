@@ -467,6 +467,21 @@ static bool empties_running_locked(const struct opening *o) REQUIRES(tree_mutex)
         return (o->fi.flags & (O_ACCMODE | O_TRUNC)) == (O_RDONLY | O_TRUNC) && o->shown->nrunning;
 }
 
+/* What publishes the file has to replace its metadata: whoever is to write it is told before. */
+static int check_metadata_locked(const struct opening *o) REQUIRES(tree_mutex)
+{
+        const struct attr *a = &o->n->attr;
+
+        if (!a->partial && attr_fits_written(a))
+                return 0;
+        log_warn_of(LOG_ABOUT(.operation = "open", .file = o->key,
+                              .remedy = "write a new file instead"),
+                    "%s: the object has %s: it can only be read", o->key,
+                    a->partial ? "metadata that cannot be kept here and that writing would drop"
+                               : "so much metadata that the times of a change find no room");
+        return -EPERM;
+}
+
 static void open_now(struct opening *o)
 {
         struct mount *m = o->m;
@@ -488,14 +503,8 @@ static void open_now(struct opening *o)
                 op_ask_version(&o->ask);
                 return;
         }
-        if (!err && write && n->attr.partial) {
-                log_warn_of(LOG_ABOUT(.operation = "open", .file = o->key,
-                                      .remedy = "write a new file instead"),
-                            "%s: the object has metadata that cannot be kept here and that writing "
-                            "would drop: it can only be read",
-                            o->key);
-                err = -EPERM;
-        }
+        if (!err && write)
+                err = check_metadata_locked(o);
         if (!err && write)
                 err = attach_file_locked(o);
         if (!err && o->h->reads)

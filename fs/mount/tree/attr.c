@@ -185,13 +185,13 @@ static int add_foreign(const struct attr *a, struct store_meta *m)
         return err;
 }
 
-/* Names and values without their NULs, which is what a store counts. */
+/* Names and values without their NULs, which is what a store counts; headers are none of them. */
 static size_t meta_bytes(const struct store_meta *m)
 {
         size_t bytes = 0;
         const char *value;
         for (const char *name = NULL; (name = store_meta_next(m, name, &value));)
-                bytes += strlen(name) + strlen(value);
+                bytes += *name == ':' ? 0 : strlen(name) + strlen(value);
         return bytes;
 }
 
@@ -230,6 +230,19 @@ int attr_to_meta_early(const struct attr *a, struct store_meta *m)
         if (a->written)
                 early.set &= ~(unsigned)ATTR_MTIME;
         return attr_to_meta(&early, m);
+}
+
+bool attr_fits_written(const struct attr *a)
+{
+        struct store_meta m;
+        struct attr changed = *a; /* borrows a->more */
+
+        if (!a->more) /* else there is room for all that is ours */
+                return true;
+        changed.set |= ATTR_MTIME | ATTR_CTIME;
+        changed.mtime_ns = changed.ctime_ns = INT64_MAX;
+        changed.new_bytes = true;
+        return attr_to_meta(&changed, &m) != -ENOSPC;
 }
 
 /* --- changes of two hosts --- */

@@ -64,6 +64,8 @@ int attr_to_meta(const struct attr *a, struct store_meta *m);
 /* The same for an upload that begins before its last byte is known: without the times that writing
  * still moves. */
 int attr_to_meta_early(const struct attr *a, struct store_meta *m);
+/* Whether a store takes them with the times of a change of the file's bytes, too. */
+bool attr_fits_written(const struct attr *a);
 
 /* Another host has changed what was `base` to `theirs`: *a gets that, but for what differs from the
  * base, which was changed here. 0 or -ENOMEM. */
