@@ -3,7 +3,7 @@
 # unlinked.sh: what has lost its name is used on by those who have it open.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 23
+plan 27
 start_store
 mount_ckptfs
 cd "$mnt" || exit 1
@@ -86,4 +86,17 @@ exec 3<"$mnt/gone"
 rmdir "$mnt/gone"
 expect_eq "700 0" "$(stat -L -c '%a %h' /dev/fd/3)" "a removed directory keeps its mode"
 exec 3<&-
+umount_ckptfs
+
+# Parts of it were sent, and are nowhere any more.
+mount_ckptfs part_size=5M memory=64M
+expect_eq "ok ok ok ok 20971520 ok ok" \
+	"$(fdo open wct "$mnt/cut" write 31000000 unlink "$mnt/cut" ftruncate 20971520 fsize write 6000000 close)" \
+	"a file that lost its name after parts of it were sent is cut where one of them begins"
+printf new >"$mnt/new"
+expect_eq "ok ok ok ok 5242880 ok" \
+	"$(fdo open wct "$mnt/cut" write 31000000 rename "$mnt/new" "$mnt/cut" ftruncate 5242880 fsize close)" \
+	"a file that was replaced after parts of it were sent is cut so, too"
+expect_eq "new " "$(cat "$mnt/cut") $(store_uploads)" "nothing of what was cut without a name is at the store"
+rm "$mnt/cut"
 umount_ckptfs

@@ -344,9 +344,11 @@ int upload_parts_cut_locked(struct wfile *f, uint64_t size) REQUIRES(&f->mtx)
                 if (s->state == UPLOAD_PART_SENT && s->dropped && s->off < size)
                         return -EBUSY;
         }
+        /* The upload of a file that has lost its name is gone. */
+        bool there = f->locked.upload.handle != NULL;
         for (size_t k = i; k < f->locked.parts.n; k++) {
                 struct upload_part *s = &f->locked.parts.v[k];
-                if (s->state == UPLOAD_PART_SENT)
+                if (s->state == UPLOAD_PART_SENT && there)
                         store_upload_drop(f->locked.upload.handle, s->no);
                 forget_resident_locked(f, s);
         }
