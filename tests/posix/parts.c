@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* parts.c: random changes of large files of a mount and of the same files of a local directory:
- * long runs, writes in between, cuts, appends, fsyncs and renames, through several descriptors.
+ * long runs, writes in between, cuts, appends, fsyncs, renames and removals, through several
+ * descriptors.
  *
  *      parts MOUNT LOCAL SEED STEPS
  *
@@ -18,7 +19,7 @@
 
 #include "base/banned.h"
 
-enum { NAMES = 12, OPEN = 10, WORLDS = 2, CHUNK = 4 << 20, LONGEST = 40 << 20 };
+enum { NAMES = 12, OPEN = 10, WORLDS = 2, CHUNK = 4 << 20, LONGEST = 40 << 20, PART = 5 << 20 };
 
 static struct {
         int fd[WORLDS];
@@ -164,6 +165,28 @@ static void rename_file(int i)
         files[i].name = name;
 }
 
+/* What has lost its name is changed on, also where parts begin, and nobody sees it. */
+static void remove_file(int i)
+{
+        enum { CHANGES = 4 };
+        char path[4096];
+
+        for (int w = 0; w < WORLDS; w++) {
+                path_of(path, w, files[i].name);
+                if (unlink(path))
+                        fail("unlink", files[i].name);
+        }
+        for (int k = 0; k < CHANGES; k++) {
+                off_t whole = lseek(files[i].fd[0], 0, SEEK_END) / PART;
+                off_t size = (off_t)chance((uint64_t)whole + 1) * PART;
+                if (ftruncate(files[i].fd[0], size) && errno != EBUSY)
+                        fail("ftruncate without a name", files[i].name);
+                if (pwrite(files[i].fd[0], pattern, CHUNK, (off_t)chance(LONGEST - CHUNK)) < 0)
+                        fail("write without a name", files[i].name);
+        }
+        close_file(i);
+}
+
 static void change(int i)
 {
         uint64_t what = chance(100);
@@ -186,6 +209,8 @@ static void change(int i)
                 sync_file(i);
         else if (what < 93)
                 rename_file(i);
+        else if (what < 95)
+                remove_file(i);
         else
                 close_file(i);
 }
