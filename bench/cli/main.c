@@ -315,7 +315,7 @@ static int run_scenario(const struct scenario *sc, int argc, char **argv)
         return signal_came() ? 130 : err ? 1 : 0;
 }
 
-int main(int argc, char **argv)
+static int do_command(int argc, char **argv)
 {
         if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
             (argc > 2 && !strcmp(argv[2], "--help")))
@@ -343,4 +343,14 @@ int main(int argc, char **argv)
                 return prepare_nvme_main(argc - 1, argv + 1);
         const struct scenario *sc = scenario_find(argv[1]);
         return sc ? run_scenario(sc, argc, argv) : unknown_scenario(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+        const int rc = do_command(argc, argv);
+
+        if (!fflush(stdout) && !ferror(stdout))
+                return rc;
+        fprintf(stderr, "ckptbench: standard output cannot be written: free space there\n");
+        return rc ? rc : 1;
 }

@@ -3,7 +3,7 @@
 # bad_input.sh: what is wrong is one line with cause and remedy, and nothing is made.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 141
+plan 147
 cd "$tmp" || exit 1
 
 # refused PATTERN arguments...: fails, one line on stderr that matches, no results
@@ -136,3 +136,16 @@ check "--dry-run tells model and size" grep -q 'gpt-large, 25 layers.* 8.6' dry
 expect_eq "89.9 million,6.89 billion,1.01 trillion" \
 	"$(bench shards --dry-run storage=null model=gpt-small,L7b,gpt-1t hold=off 2>&1 | sed -n 's/.* layers, \(.*\) parameters, .*/\1/p' | paste -sd ,)" \
 	"--dry-run counts the parameters of a model as people do"
+
+# A disk that is full behind standard output.
+lost() {
+	bench "$@" >/dev/full 2>err
+	expect_eq "1 1 1" "$? $(wc -l <err) $(grep -c '^ckptbench: standard output cannot be written: free space there$' err)" \
+		"text that is lost is told, and is no success: $*"
+}
+lost --version
+lost help keys
+lost shards --dry-run size=8M storage=null
+lost shards storage=null size=1M out=runs progress=0
+lost compare runs runs
+lost report runs -o page.html
