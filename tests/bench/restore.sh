@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_mpi true || skip_all "$bench_no_mpi"
-plan 12
+plan 13
 cd "$tmp" || exit 1
 store_start storesim --log "$tmp/requests"
 
@@ -42,3 +42,12 @@ check "an error of one rank ends the restore in all" sh -c '[ "$1" -gt 0 ] && [ 
 diag "exit status $status: $(cat failed.out)"
 check "the error is said with its rank" grep -q '^ckptbench: rank 1: .*__1_0.distcp' failed.out
 expect_eq "" "$(find "$store_data" -type f -size +4k)" "nothing is left of a restore that failed"
+
+# What may not be removed stays, and is told.
+store_stop
+echo '[{"op": "DeleteObject", "key": "*/__1_0.distcp", "do": "status", "status": 403, "code": "AccessDenied"}]' >faults.json
+store_start storesim --faults faults.json
+restore mode=shared out=left >left.out 2>&1
+expect_eq "1 1" "$(($? != 0)) $(grep -c '^ckptbench: rank 1: remove: .*__1_0.distcp: Permission denied$' left.out)" \
+	"a save that stays because it may not be removed is no success"
+diag "$(cat left.out)"

@@ -193,14 +193,27 @@ static int one_restore(struct dcp_job *j, size_t epoch, double *fetched)
         return err;
 }
 
-/* The directory that all restores read, removed at the end by who wrote it. */
-static void remove_save(struct dcp_job *j)
+static int remove_file(struct dcp_job *j, const char *name, bool failed)
 {
-        for (size_t i = 0; i < j->files.n && j->timed.io; i++)
-                j->storage->ops->remove(j->timed.io, j->files.v[i]->name);
-        if (j->timed.io && j->part.rank == 0)
-                j->storage->ops->remove(j->timed.io, DCP_METADATA);
-        j->part.ops->barrier(&j->part);
+        int err = j->timed.io ? j->storage->ops->remove(j->timed.io, name) : 0;
+
+        /* a save that failed, or a signal, has removed it; that a mount has ended is told */
+        if (!err || err == -ENOENT || (failed && err == -ENOTCONN))
+                return 0;
+        run_error(j->run, "remove: %s", j->timed.io->why);
+        return err;
+}
+
+/* The directory that all restores read, removed at the end by who wrote it. */
+static int remove_save(struct dcp_job *j, bool failed)
+{
+        int err = 0;
+
+        for (size_t i = 0; i < j->files.n && !err; i++)
+                err = remove_file(j, j->files.v[i]->name, failed);
+        if (!err && j->part.rank == 0)
+                err = remove_file(j, DCP_METADATA, failed);
+        return coll_agree(&j->part, err);
 }
 
 static int report(struct dcp_job *j, double fetched, struct json *job)
@@ -246,12 +259,11 @@ static int restore_job(const struct run *r, const struct keys *k, struct json *j
                 err = one_restore(&j, e, &fetched);
         if (!err)
                 err = report(&j, fetched, job);
-        if (!k->keep && *j.dir)
-                remove_save(&j);
+        int gone = !k->keep && *j.dir ? remove_save(&j, err != 0) : 0;
         dcp_end(&j, !k->keep);
         if (j.part.ops)
                 j.part.ops->drop(&j.part);
-        return coll_agree(r->coll, err);
+        return coll_agree(r->coll, err ? err : gone);
 }
 
 static int restore_plan(const struct run *r, const struct keys *k, FILE *dry, char *why,
