@@ -415,8 +415,10 @@ static int run_job(struct run *r, const struct sweep *s, size_t i, struct json *
                 err = do_job(r, s, i, &k, job);
         gds_drop();
         dev_drop();
-        if (err && job)
+        if (err && job) { /* what it had measured before it failed is no figure of it */
+                json_remove(job, "metrics");
                 json_add_string(job, "error", strerror(-err));
+        }
         if (job && r->log)
                 wrote = results_close_job(r, &k, i, job);
         param_tab_release(&key_tab, &k);
