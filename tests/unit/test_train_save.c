@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/core/clock.h"
 #include "bench/core/keys.h"
 #include "bench/format/format.h"
 #include "bench/scenario/train/train_save.h"
@@ -339,6 +340,51 @@ START_TEST(what_ranks_do_together_at_the_end_of_a_save_blocks_the_step)
 }
 END_TEST
 
+static struct {
+        int (*get)(void *arg, void *to, const void *from, size_t n);
+        const struct train_saves *saves;
+        uint64_t took; /* by the first read of the state */
+        size_t whole;  /* saves that were it by then */
+} looked;
+
+static int look_and_get(void *arg, void *to, const void *from, size_t n)
+{
+        const uint64_t begin = clock_ns();
+        const int err = looked.get(arg, to, from, n);
+
+        if (!looked.took)
+                looked.whole = looked.saves->n;
+        looked.took = looked.took ? looked.took : clock_ns() - begin;
+        return err;
+}
+
+START_TEST(checksums_of_what_will_be_verified_are_told_apart_from_steps_and_saves)
+{
+        const struct run r = {.coll = &alone};
+        struct trainer t;
+        struct train_saves s;
+
+        set("format", words[_i]);
+        ck_assert_int_eq(trainer_init(&t, &setup_of_all, &alone), 0);
+        begin(&s, &r, &t, 2);
+        ck_assert_int_eq(train_saves_add(&s, 1), 0);
+        ck_assert_double_eq(s.noted, 0);
+        looked.get = s.copy.from.get;
+        looked.saves = &s;
+        looked.took = 0;
+        s.copy.from.get = look_and_get;
+        const uint64_t before = clock_ns();
+        ck_assert_int_eq(train_saves_add(&s, 2), 0);
+        ck_assert(looked.took > 0 && s.noted >= clock_s(looked.took));
+        ck_assert(s.noted <= clock_s(s.v[1].wanted_ns - before));
+        ck_assert_uint_eq(looked.whole, 1); /* it gains no time by that */
+        ck_assert_int_eq(train_saves_advance(&s, true), 0);
+        ck_assert_int_eq(train_saves_verify(&s), 0);
+        ck_assert_int_eq(train_saves_end(&s), 0);
+        trainer_release(&t);
+}
+END_TEST
+
 START_TEST(a_rank_that_no_other_waits_for_removes_its_own_files)
 {
         const struct run r = {.coll = &alone};
@@ -373,6 +419,9 @@ int main(void)
         tcase_add_test(tc, the_oldest_save_is_counted_from_its_state_until_the_next_can_be_loaded);
         tcase_add_loop_test(tc, what_ranks_do_together_at_the_end_of_a_save_blocks_the_step, 0,
                             formats_n);
+        tcase_add_loop_test(tc,
+                            checksums_of_what_will_be_verified_are_told_apart_from_steps_and_saves,
+                            0, formats_n);
         tcase_add_loop_test(tc, a_rank_that_no_other_waits_for_removes_its_own_files, 0, formats_n);
         suite_add_tcase(s, tc);
         return unit_main(s);

@@ -139,7 +139,7 @@ static int train(struct async_job *j)
         }
         if (!err)
                 err = train_saves_advance(&j->saves, true);
-        j->fit = clock_s(clock_ns() - fit);
+        j->fit = clock_s(clock_ns() - fit) - j->saves.noted;
         j->peak = peak_bytes();
         return err;
 }

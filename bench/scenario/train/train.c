@@ -302,7 +302,7 @@ static int train(struct train_job *j)
         uint64_t end = clock_ns();
         if (!err)
                 err = train_saves_advance(&j->saves, true);
-        double delay = clock_s(end - begin);
+        double delay = clock_s(end - begin) - j->saves.noted;
         for (size_t i = 0; i < j->saves.n; i++)
                 delay -= j->saves.v[i].blocked;
         delay /= (double)k->steps;

@@ -313,6 +313,28 @@ int train_saves_advance(struct train_saves *s, bool wait)
         return err;
 }
 
+/* Whether the last save is compared with what it was to hold. */
+static bool verifies(const struct train_saves *s)
+{
+        return s->io && s->k->verify && !(s->io->ops->flags & IO_EMPTY);
+}
+
+/* Checksums of what the last save is to hold. They are in no clock: since they are made behind the
+ * wait, no save before gains time by them, and what began at *mark or before begins later. */
+static int note(struct train_saves *s, struct train_saved *save, uint64_t *mark)
+{
+        const uint64_t begin = *mark;
+        int err = verifies(s) ? train_copy_note(&s->copy, save->step) : 0;
+
+        if (err)
+                run_error(s->run, "checksums of step %llu: %s", (unsigned long long)save->step,
+                          strerror(-err));
+        err = coll_agree(s->run->coll, err);
+        s->noted += clock_lap(mark);
+        save->wanted_ns += *mark - begin;
+        return err;
+}
+
 static int add_save(struct train_saves *s, uint64_t step)
 {
         struct coll *c = s->run->coll;
@@ -323,8 +345,12 @@ static int add_save(struct train_saves *s, uint64_t step)
         save->wanted_ns = mark;
         int err = train_saves_advance(s, true);
         save->waited = clock_lap(&mark);
+        if (!err && s->begun + 1 == s->planned)
+                err = note(s, save, &mark);
+        if (err)
+                return err;
         const uint64_t begin = mark;
-        if (!err && s->io) {
+        if (s->io) {
                 err = train_copy_take(&s->copy, step);
                 if (err)
                         run_error(s->run, "staging of %zu bytes: %s%s", s->copy.stage.size,
@@ -346,27 +372,11 @@ static int add_save(struct train_saves *s, uint64_t step)
         return err || !s->how.sync ? err : train_saves_advance(s, true);
 }
 
-/* Whether the last save is compared with what it was to hold. */
-static bool verifies(const struct train_saves *s)
-{
-        return s->io && s->k->verify && !(s->io->ops->flags & IO_EMPTY);
-}
-
 int train_saves_add(struct train_saves *s, uint64_t step)
 {
         const size_t i = s->begun;
-        int err = 0;
+        int err = add_save(s, step);
 
-        if (i + 1 == s->planned && verifies(s)) { /* before the step wants it: in no clock */
-                err = train_copy_note(&s->copy, step);
-                if (err)
-                        run_error(s->run, "checksums of step %llu: %s", (unsigned long long)step,
-                                  strerror(-err));
-        }
-        if (i + 1 == s->planned)
-                err = coll_agree(s->run->coll, err);
-        if (!err)
-                err = add_save(s, step);
         if (!err)
                 note_blocked(s, i, s->v[i].wanted_ns);
         return err;

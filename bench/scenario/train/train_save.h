@@ -65,6 +65,7 @@ struct train_saves {
         } flight;
         bool failed;        /* this rank could not write a file */
         bool said_slow;     /* that a write stands still */
+        double noted;       /* seconds for checksums of what is verified, which no save costs */
         double writer_peak; /* bytes of memory of the process that writes; 0: there is none */
 };
 
