@@ -35,6 +35,7 @@ struct shard_piece {
         /* 0, or cols are squares of that side, which files of torch and safetensors have as
          * dimensions; without lead */
         unsigned kernel;
+        uint32_t crc;     /* CRC-32 of the piece in a file of torch that was made of the shard */
         const char *held; /* the piece's bytes, borrowed; NULL: they are the pattern's */
         bool literal;     /* no tensor's: bytes of the shard's text, from `text` on */
         size_t text;

@@ -52,6 +52,8 @@ size_t dcp_items(const struct shard *s, const char *file, struct dcp_item *v)
                         .off = begin,
                         .elem = p->elem,
                         .lead = p->lead,
+                        .crc = p->crc,
+                        .has_crc = !s->places,
                 };
                 memcpy(it->name, p->name, sizeof it->name);
                 snprintf(it->file, sizeof it->file, "%s", file);
@@ -162,6 +164,10 @@ static void pickle_place(struct buf *b, const struct dcp_item *it)
         pickle_int(b, it->off);
         pickle_string(b, "length");
         pickle_int(b, it->len);
+        if (it->has_crc) { /* torch keeps it, and does not look at it */
+                pickle_string(b, "crc32");
+                pickle_int(b, it->crc);
+        }
         object_end(b);
 }
 

@@ -23,6 +23,7 @@ struct dcp_item {
         uint64_t first, count; /* rows, or elements of a vector, in this piece */
         uint64_t off, len;     /* in the file */
         uint32_t elem, lead;   /* dimensions of 1 before rows, as of a piece; 0 of what was read */
+        uint32_t has_crc, crc; /* the CRC-32 of its bytes, if that is 1 */
 };
 
 /* For qsort() and bsearch(): by name, then by first row. */

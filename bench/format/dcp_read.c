@@ -150,7 +150,9 @@ static int read_place(const struct value *index, const struct value *place,
                       const struct chunks *chunks, struct dcp_item *it)
 {
         const struct value *offset = value_get(index, "offset");
+        const struct value *sum = value_get(place, "crc32"); /* where this program saved it */
         struct dcp_item key = {0};
+        uint64_t crc = 0;
 
         int err = copy_text(value_get(index, "fqn"), key.name, sizeof key.name);
         *it = key; /* for who says what is wrong */
@@ -168,8 +170,10 @@ static int read_place(const struct value *index, const struct value *place,
         if (copy_text(value_get(place, "relative_path"), it->file, sizeof it->file) ||
             strchr(it->file, '/') || value_uint(value_get(place, "offset"), &it->off) ||
             value_uint(value_get(place, "length"), &it->len) || it->off > INT64_MAX ||
-            it->len > INT64_MAX - it->off)
+            it->len > INT64_MAX - it->off || (sum && value_uint(sum, &crc)) || crc > UINT32_MAX)
                 return -EBADMSG;
+        it->has_crc = sum != NULL;
+        it->crc = (uint32_t)crc;
         return 0;
 }
 

@@ -85,8 +85,10 @@ void torch_archive(struct layout *l, const struct shard *s, const struct buf *pi
                 const struct shard_piece *p = v[i].piece;
                 snprintf(name, sizeof name, ROOT "data/%zu", i);
                 if (p) {
-                        zip_entry(&z, name, p->len, s ? shard_crc32(s, p) : 0);
-                        layout_piece(l, p);
+                        struct shard_piece here = *p;
+                        here.crc = s ? shard_crc32(s, p) : 0;
+                        zip_entry(&z, name, p->len, here.crc);
+                        layout_piece(l, &here);
                 } else {
                         zip_entry_text(&z, name, v[i].text, v[i].len);
                 }

@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
-plan 16
+plan 19
 cd "$tmp" || exit 1
 mkdir disk full
 
@@ -72,6 +72,33 @@ for format in dcp torch; do
 		skip "a byte that is another is found in a part of $format" "$bench_no_mpi"
 	fi
 done
+
+# Shares of another save, or of another rank, which fit where they are.
+# refuses WHAT: the directory with what was exchanged
+refuses() {
+	train resume=mixed steps=1 out=mixed >out 2>err
+	expect_eq "1 1 1" "$? $(wc -l <err) $(grep -c 'resume=mixed: .* of __1_0.distcp is that of another save or rank: name a' err)" \
+		"a share of $1 is refused in one line"
+	diag "$(cat err)"
+	rm -r disk/mixed
+}
+if bench_mpi true; then
+	bench_ranks=4
+	two steps=2 save=sync keep=on format=dcp out=four >out 2>&1 || diag "$(cat out)"
+	at=$(saved four 002)
+	cp -r "disk/$at" disk/mixed
+	check "shares of four ranks are all of the state" train resume=mixed steps=1 out=four.on
+	cp "disk/$(saved four 001)/__1_0.distcp" disk/mixed
+	refuses "the save before"
+	cp -r "disk/$at" disk/mixed
+	cp "disk/$at/__1_0.distcp" disk/mixed/__2_0.distcp
+	cp "disk/$at/__2_0.distcp" disk/mixed/__1_0.distcp
+	refuses "another rank"
+else
+	skip "shares of four ranks are all of the state" "$bench_no_mpi"
+	skip "a share of the save before is refused in one line" "$bench_no_mpi"
+	skip "a share of another rank is refused in one line" "$bench_no_mpi"
+fi
 
 # A disk that is full.
 at_exit 'umount "$tmp/full" 2>/dev/null'

@@ -12,10 +12,10 @@
 #include "base/banned.h"
 
 static const struct dcp_item saved[] = {
-        {"model.a", "__0_0.distcp", 10, 4, 0, 5, 0, 1000, 4, 0},
-        {"model.a", "__1_0.distcp", 10, 4, 5, 5, 0, 1001, 4, 0},
-        {"model.b", "__0_0.distcp", 70000, 1, 0, 70000, 1000, 3000000000, 2, 0},
-        {"model.c", "__1_1.distcp", 1, 3, 0, 1, 1ULL << 40, 12, 4, 0},
+        {"model.a", "__0_0.distcp", 10, 4, 0, 5, 0, 1000, 4, 0, 0, 0},
+        {"model.a", "__1_0.distcp", 10, 4, 5, 5, 0, 1001, 4, 0, 1, 0},
+        {"model.b", "__0_0.distcp", 70000, 1, 0, 70000, 1000, 3000000000, 2, 0, 1, UINT32_MAX},
+        {"model.c", "__1_1.distcp", 1, 3, 0, 1, 1ULL << 40, 12, 4, 0, 0, 0},
 };
 enum { SAVED = sizeof saved / sizeof saved[0] };
 
@@ -58,6 +58,8 @@ START_TEST(items_of_a_save_are_read_back)
                 ck_assert_uint_eq(v[i].off, saved[i].off);
                 ck_assert_uint_eq(v[i].len, saved[i].len);
                 ck_assert_uint_eq(v[i].elem, saved[i].elem);
+                ck_assert_uint_eq(v[i].has_crc, saved[i].has_crc);
+                ck_assert_uint_eq(v[i].crc, saved[i].crc);
         }
 }
 END_TEST
@@ -108,17 +110,17 @@ static const struct {
         struct dcp_item v[2];
         const char *why;
 } wrong[] = {
-        {{{"a", "__0_0.distcp", 10, 4, 0, 6, 0, 1000, 4, 0},
-          {"a", "__1_0.distcp", 10, 4, 5, 5, 0, 1000, 4, 0}},
+        {{{"a", "__0_0.distcp", 10, 4, 0, 6, 0, 1000, 4, 0, 0, 0},
+          {"a", "__1_0.distcp", 10, 4, 5, 5, 0, 1000, 4, 0, 0, 0}},
          "row 5 of 'a' is listed twice"},
-        {{{"a", "__0_0.distcp", 10, 4, 0, 10, 0, 1000, 4, 0},
-          {"a", "__1_0.distcp", 10, 4, 9, 1, 0, 1000, 4, 0}},
+        {{{"a", "__0_0.distcp", 10, 4, 0, 10, 0, 1000, 4, 0, 0, 0},
+          {"a", "__1_0.distcp", 10, 4, 9, 1, 0, 1000, 4, 0, 0, 0}},
          "row 9 of 'a' is listed twice"},
-        {{{"a", "__0_0.distcp", 10, 4, 0, 5, INT64_MAX, 1, 4, 0},
-          {"a", "__1_0.distcp", 10, 4, 5, 5, 0, 1000, 4, 0}},
+        {{{"a", "__0_0.distcp", 10, 4, 0, 5, INT64_MAX, 1, 4, 0, 0, 0},
+          {"a", "__1_0.distcp", 10, 4, 5, 5, 0, 1000, 4, 0, 0, 0}},
          "entry 0, 'a', is no piece"},
-        {{{"a", "__0_0.distcp", 10, 4, 0, 5, 0, 1000, 4, 0},
-          {"a", "__1_0.distcp", 10, 4, 5, 5, 1000, INT64_MAX, 4, 0}},
+        {{{"a", "__0_0.distcp", 10, 4, 0, 5, 0, 1000, 4, 0, 0, 0},
+          {"a", "__1_0.distcp", 10, 4, 5, 5, 1000, INT64_MAX, 4, 0, 0, 0}},
          "entry 1, 'a', is no piece"},
 };
 START_TEST(what_no_save_makes_is_refused)

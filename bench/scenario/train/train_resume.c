@@ -145,9 +145,13 @@ static int take_item(struct resume *r, const struct dcp_item *it, char *to, uint
                 return refuse(r->why, sizeof r->why, "%s of %s is not one tensor of %llu bytes",
                               it->name, it->file, (unsigned long long)bytes);
         memcpy(to, archive + found.at[0].from, bytes);
-        if (found.has_crc && crc32(0, to, bytes) != found.crc[0])
+        const uint32_t crc = found.has_crc || it->has_crc ? crc32(0, to, bytes) : 0;
+        if (found.has_crc && crc != found.crc[0])
                 return refuse(r->why, sizeof r->why, "%s of %s differs from its checksum", it->name,
                               it->file);
+        if (it->has_crc && crc != it->crc)
+                return refuse(r->why, sizeof r->why, "%s of %s is that of another save or rank",
+                              it->name, it->file);
         return 0;
 }
 
