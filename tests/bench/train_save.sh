@@ -7,10 +7,11 @@
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
 bench_has HAVE_OPENBLAS || skip_all "built without OpenBLAS"
-plan 57
+plan 58
 cd "$tmp" || exit 1
 mkdir disk
-store_start storesim
+echo '[]' >faults
+store_start storesim --faults "$tmp/faults"
 
 small="model=gpt-mini model.layers=2 model.vocab=256 model.block=32 batch_size=4 warmup_steps=0 optimizer.name=adamw"
 train() { bench train progress=0 $small "$@"; }
@@ -133,3 +134,10 @@ train optimizer.name=sgd storage=disk path=disk save=sync steps=1 keep=on out=sg
 refused "it has no exp_avg.emb_stem.pos_emb, which AdamW needs" resume="$(suffix sgd)/step-00000001.ckpt"
 check "weights of a run without AdamW are read without its moments" train optimizer.name=sgd storage=disk path=disk \
 	resume="$(suffix sgd)/step-00000001.ckpt" steps=1 out=sgd.on
+echo '[{"op": "HeadObject", "key": "*/.metadata", "do": "status", "status": 403, "code": "AccessDenied"}]' >faults
+kill -HUP "$store_pid"
+train storage=s3 s3.uri="s3://$CKPTFS_TEST_BUCKET/dcp" s3.endpoint="$CKPTFS_TEST_ENDPOINT" steps=1 out=denied \
+	resume="$(saved dcp.s3 dcp 4)" >out 2>err
+expect_eq "1 1" "$? $(grep -c 'resume=.*: .*/step-00000004/.metadata: Permission denied: name a' err)" \
+	"a directory whose .metadata may not be looked at is told so, and not that it is not there"
+diag "$(cat err)"

@@ -258,9 +258,10 @@ static int read_dir(struct resume *r, uint64_t size)
 
 /* --- both --- */
 
-/* A directory is what has .metadata. */
+/* A directory is what has .metadata; what it is where that cannot be asked, a file tells. */
 static int read_state(struct resume *r, const char *name)
 {
+        char why[sizeof r->io->why];
         size_t n = strlen(name);
         uint64_t size;
 
@@ -270,11 +271,17 @@ static int read_state(struct resume *r, const char *name)
                 return -ENAMETOOLONG;
         snprintf(r->dir, sizeof r->dir, "%.*s", (int)n, name);
         snprintf(r->file, sizeof r->file, "%s/" DCP_METADATA, r->dir);
-        if (!r->io->ops->size(r->io, r->file, &size))
+        const int err = r->io->ops->size(r->io, r->file, &size);
+        if (!err)
                 return read_dir(r, size);
+        memcpy(why, r->io->why, sizeof why);
         *r->io->why = 0;
         snprintf(r->file, sizeof r->file, "%s", r->dir);
-        return read_file(r);
+        const int of_file = read_file(r);
+        if (of_file != -ENOENT || err == -ENOENT || err == -ENOTDIR)
+                return of_file;
+        memcpy(r->io->why, why, sizeof why);
+        return err;
 }
 
 /* The step that a save of ours has in its name, 0: in none. */
