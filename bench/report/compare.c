@@ -9,7 +9,7 @@
 #include "bench/report/compare.h"
 
 #include <errno.h>
-#include <glob.h>
+#include <fts.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -194,31 +194,34 @@ static int cannot_look(const char *path, int number)
                 return 0;
         fprintf(stderr, "ckptbench: %s: %s: make it readable, or name another directory\n", path,
                 strerror(number));
-        return 1;
+        return -EACCES;
 }
 
-/* The file itself, or every run_results.json in or below a directory, two levels deep. */
-static int read_side(const char *arg, struct side *s)
+static int by_name(const FTSENT **a, const FTSENT **b)
 {
-        static const char *const below[] = {"/run_results.json", "/*/run_results.json",
-                                            "/*/*/run_results.json"};
-        size_t len = strlen(arg);
+        return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* The file itself, or every run_results.json in or below a directory, links followed. */
+static int read_side(char *arg, struct side *s)
+{
+        char *const roots[] = {arg, NULL};
+        const size_t len = strlen(arg);
         int err = 0;
 
         if (len > 5 && !strcmp(arg + len - 5, ".json"))
                 return read_run(arg, s);
-        for (size_t i = 0; i < sizeof below / sizeof below[0] && !err; i++) {
-                CLEANUP(buf_release) struct buf pattern = BUF_INIT;
-                glob_t g = {0};
-                buf_addf(&pattern, "%s%s", arg, below[i]);
-                int rc = glob(pattern.p, 0, cannot_look, &g);
-                size_t found = rc ? 0 : g.gl_pathc;
-                if (rc && rc != GLOB_NOMATCH)
-                        err = rc == GLOB_NOSPACE ? -ENOMEM : -EACCES;
-                for (size_t f = 0; f < found && !err; f++)
-                        err = read_run(g.gl_pathv[f], s);
-                globfree(&g);
+        FTS *fts = *arg ? fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, by_name) : NULL;
+        if (!fts && *arg)
+                return cannot_look(arg, errno);
+        for (FTSENT *e; fts && !err && (e = fts_read(fts));) {
+                if (e->fts_info == FTS_NS || e->fts_info == FTS_DNR || e->fts_info == FTS_ERR)
+                        err = cannot_look(e->fts_path, e->fts_errno);
+                else if (e->fts_info == FTS_F && !strcmp(e->fts_name, "run_results.json"))
+                        err = read_run(e->fts_path, s);
         }
+        if (fts)
+                fts_close(fts);
         if (!err && !s->n) {
                 fprintf(stderr,
                         "ckptbench: %s: no run is there: name a run_results.json, or "

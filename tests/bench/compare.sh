@@ -4,7 +4,7 @@
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 31
+plan 33
 cd "$tmp" || exit 1
 
 # Runs of one job, whose values are then written by hand: what is compared is known.
@@ -165,6 +165,15 @@ expect_eq "0 14" "$(grep -c 'is faster' out) $(grep -c 'no verdict: 14 figures n
 bench shards size=8M storage=null epochs=5 warmup=0 out=other >other.out
 bench compare slow other >out 2>err
 expect_eq "1 1" "$? $(grep -c 'no job in common' err)" "runs of other jobs are refused"
+rm -rf deep
+mkdir -p 'deep/side[1]/far/below' deep/side1
+cp slow/2/run_results.json 'deep/side[1]/far/below'
+made deep/side1 2 100
+bench compare 'deep/side[1]' slow/2 >out 2>&1
+expect_eq "0 2" "$? $(grep -c '^null .* 1\.000 .*no verdict: 1 and 1 runs' out)" "a directory is taken by its name, and with what is far below it"
+diag "$(cat out)"
+bench compare 'deep/side?' slow/2 2>err
+expect_eq "1 1" "$? $(grep -c '^ckptbench: deep/side?: no run is there' err)" "a name with a question mark is no other directory's"
 bench compare gone fast 2>err
 expect_eq "1 1" "$? $(grep -c 'gone: no run is there' err)" "a side without a run is said"
 mkdir -p torn/1
