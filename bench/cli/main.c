@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c: the command line of ckptbench. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -345,8 +347,22 @@ static int do_command(int argc, char **argv)
         return sc ? run_scenario(sc, argc, argv) : unknown_scenario(argv[1]);
 }
 
+/* Streams that are closed stay so for whoever writes to them, but their numbers are taken: a file
+ * that is opened later would get the text. */
+static void take_numbers(void)
+{
+        int fd;
+
+        do
+                fd = open("/dev/null", O_RDONLY);
+        while (fd >= 0 && fd <= STDERR_FILENO);
+        if (fd >= 0)
+                close(fd);
+}
+
 int main(int argc, char **argv)
 {
+        take_numbers();
         const int rc = do_command(argc, argv);
 
         if (!fflush(stdout) && !ferror(stdout))

@@ -3,7 +3,7 @@
 # bad_input.sh: what is wrong is one line with cause and remedy, and nothing is made.
 . "$srcdir/tests/lib/tap.sh"
 . "$srcdir/tests/lib/bench.sh"
-plan 147
+plan 148
 cd "$tmp" || exit 1
 
 # refused PATTERN arguments...: fails, one line on stderr that matches, no results
@@ -149,3 +149,6 @@ lost shards --dry-run size=8M storage=null
 lost shards storage=null size=1M out=runs progress=0
 lost compare runs runs
 lost report runs -o page.html
+bench shards storage=null null.delay_us=200000 progress=20ms out=closed >&- 2>err
+expect_eq "1 1 0" "$? $(grep -c '^ckptbench: standard output cannot be written' err) $(cat closed/*/*/0/benchmark.log | grep -vc '^\[20')" \
+	"text for a standard output that is closed goes to no other file"
