@@ -100,11 +100,18 @@ static int memory_open(struct io *io, const char *name, struct io_file **out)
 static int memory_read(struct io_file *f, const struct io_data *d)
 {
         (void)f;
-        if (memory.open->size != d->size)
+        if (memory.open->size < d->size)
                 return -EIO;
         if (!d->mem)
                 return d->check(d->arg, 0, memory.open->p, d->size);
         memcpy(d->mem, memory.open->p, d->size);
+        return 0;
+}
+
+static int memory_size(struct io *io, const char *name, uint64_t *out)
+{
+        (void)io;
+        *out = find(name)->size;
         return 0;
 }
 
@@ -133,6 +140,7 @@ static const struct io_ops memory_ops = {.name = "memory",
                                          .close = memory_done,
                                          .abandon = memory_abandon,
                                          .remove = memory_remove,
+                                         .size = memory_size,
                                          .keep = io_keep_none,
                                          .keep_not = io_keep_not_none};
 static const struct io_storage memory_storage = {.name = "memory", .ops = &memory_ops};
@@ -303,6 +311,30 @@ START_TEST(a_save_of_two_states_fails_verification)
 }
 END_TEST
 
+static const struct {
+        const char *format;
+        unsigned file; /* .metadata is the second */
+} grown[] = {{"torch", 0}, {"safetensors", 0}, {"dcp", 0}, {"dcp", 1}};
+
+START_TEST(a_save_that_has_grown_fails_verification)
+{
+        const struct run r = {.coll = &alone};
+        struct trainer t;
+        struct train_saves s;
+
+        set("format", grown[_i].format);
+        ck_assert_int_eq(trainer_init(&t, &setup_of_all, &alone), 0);
+        begin(&s, &r, &t, 1);
+        ck_assert_int_eq(train_saves_add(&s, 1), 0);
+        ck_assert_int_eq(train_saves_advance(&s, true), 0);
+        ck_assert_ptr_nonnull(memory.saved[grown[_i].file].p);
+        memory.saved[grown[_i].file].size++;
+        ck_assert_int_eq(train_saves_verify(&s), -EFBIG);
+        ck_assert_int_eq(train_saves_end(&s), 0);
+        trainer_release(&t);
+}
+END_TEST
+
 START_TEST(the_oldest_save_is_counted_from_its_state_until_the_next_can_be_loaded)
 {
         const uint64_t s = 1000000000;
@@ -416,6 +448,8 @@ int main(void)
         tcase_add_loop_test(tc, a_save_beside_a_step_is_of_the_state_before_it, 0, formats_n);
         tcase_add_loop_test(tc, a_save_of_two_states_fails_verification, 0,
                             (TORN - TORN_IN_FILE) * WORDS);
+        tcase_add_loop_test(tc, a_save_that_has_grown_fails_verification, 0,
+                            sizeof grown / sizeof grown[0]);
         tcase_add_test(tc, the_oldest_save_is_counted_from_its_state_until_the_next_can_be_loaded);
         tcase_add_loop_test(tc, what_ranks_do_together_at_the_end_of_a_save_blocks_the_step, 0,
                             formats_n);

@@ -444,6 +444,8 @@ static int load_share(struct train_saves *s)
                 const int wrong = train_copy_check(&s->copy, why, sizeof why);
                 err = err ? err : wrong;
         }
+        if (!err)
+                err = timed_check_size(s->io, name, s->copy.size);
         stage_give(&s->copy.stage);
         return loaded(s, name, err, why);
 }
@@ -461,7 +463,10 @@ static int load_metadata(struct train_saves *s)
         char name[64];
 
         name_metadata(s, s->n - 1, name);
-        return loaded(s, name, timed_load_file(s->io, name, &d, &ignored), "");
+        int err = timed_load_file(s->io, name, &d, &ignored);
+        if (!err)
+                err = timed_check_size(s->io, name, d.size);
+        return loaded(s, name, err, "");
 }
 
 int train_saves_verify(struct train_saves *s)
