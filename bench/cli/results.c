@@ -2,8 +2,8 @@
 /* results.c: see results.h. */
 #include "bench/cli/results.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <fts.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -160,17 +160,17 @@ int results_write_run(const struct run *r, const struct json *result)
         return json_write_file(result, path);
 }
 
-/* A job's directory and the files in it. */
-static void remove_job(const char *path)
+/* A job's directory and all that is in it. */
+static void remove_job(char *path)
 {
-        DIR *d = opendir(path);
+        char *const roots[] = {path, NULL};
+        FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
 
-        for (struct dirent *e; d && (e = readdir(d));)
-                if (*e->d_name != '.')
-                        unlinkat(dirfd(d), e->d_name, 0);
-        if (d)
-                closedir(d);
-        rmdir(path);
+        for (FTSENT *e; fts && (e = fts_read(fts));)
+                if (e->fts_info != FTS_D)
+                        remove(e->fts_path);
+        if (fts)
+                fts_close(fts);
 }
 
 void results_forget(const struct run *r, size_t jobs)

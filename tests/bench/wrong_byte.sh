@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/store.sh"
 . "$srcdir/tests/lib/bench.sh"
 command -v jq >/dev/null || skip_all "jq is not installed"
-plan 21
+plan 23
 cd "$tmp" || exit 1
 mkdir mnt
 echo '[]' >faults
@@ -91,6 +91,7 @@ if bench_has HAVE_OPENBLAS; then
 	some_fail "the table of train says which job failed" train model=gpt-mini model.layers=1 model.vocab=64 model.block=8 batch_size=1 \
 		warmup_steps=0 steps=2 train.mode=fsdp format=dcp save=sync
 	wrong "*.ckpt" 70000
+	rm -rf out
 	load train model=gpt-mini model.layers=1 model.vocab=64 model.block=8 batch_size=1 warmup_steps=0 steps=2 save=sync \
 		format=torch,safetensors $direct
 	expect_eq "1 1 1" "$? $(grep -c '^s3 format=torch *failed: ' load.out) $(grep -c '^s3 format=.*: a save of' load.out)" \
@@ -99,10 +100,17 @@ if bench_has HAVE_OPENBLAS; then
 	expect_eq "true,false false,true" "$(jq -r '.job_results | [[.[] | has("error")], [.[] | has("metrics")]] |
 		map(map(tostring) | join(",")) | join(" ")' "$(ls -d out/train/*/run_results.json | tail -n 1)")" \
 		"a save that does not pass verification has no figures"
+	expect_eq "1/delay" "$(cd out/train/*/ && ls -d */delay)" "a save that does not pass verification has no text of figures"
+	rm -rf out
+	load train model=gpt-mini model.layers=1 model.vocab=64 model.block=8 batch_size=1 warmup_steps=0 steps=2 save=sync \
+		profile=on $direct
+	expect_eq "1 " "$? $(find out -type f)" "a training that fails alone leaves no results"
 else
 	skip "the table of train says which job failed" "built without OpenBLAS"
 	skip "a save that does not pass verification has no line of what it cost" "built without OpenBLAS"
 	skip "a save that does not pass verification has no figures" "built without OpenBLAS"
+	skip "a save that does not pass verification has no text of figures" "built without OpenBLAS"
+	skip "a training that fails alone leaves no results" "built without OpenBLAS"
 fi
 right
 check "without the fault the same directory is loaded" load dcp_ddp_load $model $direct suffix="$suffix"

@@ -47,6 +47,7 @@ struct train_job {
         double oldest;      /* seconds, of rank 0 */
         double build;       /* seconds until the model was there */
         double built;       /* bytes of memory that were taken then */
+        struct train_facts facts;
 };
 
 /* How many saves a job makes. */
@@ -343,15 +344,17 @@ static double peak_bytes(void)
         return getrusage(RUSAGE_SELF, &u) ? 0 : (double)u.ru_maxrss * 1024;
 }
 
-static int write_delay(const struct run *r, const struct train_facts *f)
+/* The text beside the results, of a job of which nothing failed. Collective. */
+static int write_delay(const struct train_job *j)
 {
+        const struct run *r = j->run;
         char dir[PATH_MAX + 32];
 
         snprintf(dir, sizeof dir, "%s/%zu", r->dir, r->job);
-        int err = train_delay_write(f, dir);
+        int err = r->coll->rank ? 0 : train_delay_write(&j->facts, dir);
         if (err)
                 run_error(r, "%s: %s: give out= a directory with room", dir, strerror(-err));
-        return err;
+        return coll_agree(r->coll, err);
 }
 
 /* What is one rank's so far becomes that of the one that has most. */
@@ -379,36 +382,34 @@ static int of_all(const struct train_job *j, struct train_facts *f)
 static int report(struct train_job *j, struct json *job)
 {
         struct coll *c = j->run->coll;
-        struct train_facts f = {.setup = &j->setup,
-                                .ranks = c->ranks,
-                                .carrier = j->coll->ops->name,
-                                .threads = j->threads,
-                                .chunks = pipe_chunks(&j->replicas.v->pipe.shape),
-                                .math = j->setup.ops->version(),
-                                .warmup = j->warmup,
-                                .step = j->step,
-                                .nwarmup = j->k->warmup_steps,
-                                .nsteps = j->k->steps,
-                                .first = j->replicas.v->step - j->k->steps + 1,
-                                .delay = j->delay,
-                                .save = j->saves.v,
-                                .nsaves = j->saves.n,
-                                .bytes = j->saves.bytes,
-                                .staged = (double)j->saves.copy.size,
-                                .oldest = j->oldest,
-                                .busy = j->busy,
-                                .suffix = j->saves.dir,
-                                .loss_scale = j->replicas.v->scale.factor,
-                                .build = j->build,
-                                .built = j->built,
-                                .peak = peak_bytes(),
-                                .device_peak = (double)j->setup.ops->peak()};
+        j->facts = (struct train_facts){.setup = &j->setup,
+                                        .ranks = c->ranks,
+                                        .carrier = j->coll->ops->name,
+                                        .threads = j->threads,
+                                        .chunks = pipe_chunks(&j->replicas.v->pipe.shape),
+                                        .math = j->setup.ops->version(),
+                                        .warmup = j->warmup,
+                                        .step = j->step,
+                                        .nwarmup = j->k->warmup_steps,
+                                        .nsteps = j->k->steps,
+                                        .first = j->replicas.v->step - j->k->steps + 1,
+                                        .delay = j->delay,
+                                        .save = j->saves.v,
+                                        .nsaves = j->saves.n,
+                                        .bytes = j->saves.bytes,
+                                        .staged = (double)j->saves.copy.size,
+                                        .oldest = j->oldest,
+                                        .busy = j->busy,
+                                        .suffix = j->saves.dir,
+                                        .loss_scale = j->replicas.v->scale.factor,
+                                        .build = j->build,
+                                        .built = j->built,
+                                        .peak = peak_bytes(),
+                                        .device_peak = (double)j->setup.ops->peak()};
 
-        int err = of_all(j, &f);
+        int err = of_all(j, &j->facts);
         if (!err && job)
-                err = train_json(&f, job);
-        if (!err && job)
-                err = write_delay(j->run, &f);
+                err = train_json(&j->facts, job);
         return coll_agree(c, err);
 }
 
@@ -461,6 +462,9 @@ static int train_job(const struct run *r, const struct keys *k, struct json *job
         if (!err)
                 err = train_saves_verify(&j.saves);
         int gone = train_saves_end(&j.saves);
+        err = coll_agree(r->coll, err ? err : gone);
+        if (!err)
+                err = write_delay(&j);
         replicas_release(&j.replicas);
         if (j.nccl.ops)
                 j.nccl.ops->drop(&j.nccl);
@@ -470,7 +474,7 @@ static int train_job(const struct run *r, const struct keys *k, struct json *job
         free(j.step);
         free(j.busy);
         free(j.delay);
-        return coll_agree(r->coll, err ? err : gone);
+        return err;
 }
 
 static const char *const defaults[] = {"model=gpt-small", "steps=4", "format=torch", NULL};
