@@ -18,6 +18,7 @@ mount_tests = \
 	%D%/consistency.sh \
 	%D%/content_type.sh \
 	%D%/copies.sh \
+	%D%/covered.sh \
 	%D%/crowd.sh \
 	%D%/daemon_kill.sh \
 	%D%/differences.sh \

@@ -333,6 +333,8 @@ static int serve(struct command *c)
                 store_close(store);
         if (!err && (err = mount_init(m, store)))
                 snprintf(why, sizeof why, "no memory: give a smaller memory=");
+        if (!err && m->handed < 0) /* another may have been quicker while the store was asked */
+                err = mountpoint_is_taken(m->mountpoint, why, sizeof why);
         if (!err)
                 err = session_new(m, &session, why, sizeof why);
         if (!err)

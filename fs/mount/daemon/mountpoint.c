@@ -43,14 +43,22 @@ static bool is_mounted(const char *path, char type[64])
         CLEANUP(endmntentp) FILE *f = setmntent("/proc/self/mounts", "re");
         char text[4096 + 512];
         struct mntent entry;
+        bool found = false;
 
         while (f && getmntent_r(f, &entry, text, sizeof text)) {
                 if (strcmp(entry.mnt_dir, path))
                         continue;
-                snprintf(type, 64, "%s", entry.mnt_type);
-                return true;
+                snprintf(type, 64, "%s", entry.mnt_type); /* the last covers others */
+                found = true;
         }
-        return false;
+        return found;
+}
+
+/* What waits there for this mount, which whoever reads the directory waits for, too. */
+static bool waits_for_mount(const char *path)
+{
+        char type[64];
+        return is_mounted(path, type) && !strcmp(type, "autofs");
 }
 
 static bool is_empty(const char *path)
@@ -303,9 +311,20 @@ int mountpoint_check_options(const char *mountpoint, const dev_t *mounted, const
         return 0;
 }
 
-int mountpoint_check(const char *path, char **out, char *why, size_t nwhy)
+int mountpoint_is_taken(const char *path, char *why, size_t nwhy)
 {
         char type[64];
+
+        if (!is_mounted(path, type) || waits_for_mount(path))
+                return 0;
+        snprintf(why, nwhy,
+                 "%s has a mount (%s) on it already: umount it or name another directory", path,
+                 type);
+        return -EBUSY;
+}
+
+int mountpoint_check(const char *path, char **out, char *why, size_t nwhy)
+{
         struct stat st;
         CLEANUP(freep) char *real = realpath(path, NULL);
         int err = real && !stat(real, &st) ? 0 : -errno;
@@ -325,16 +344,9 @@ int mountpoint_check(const char *path, char **out, char *why, size_t nwhy)
                 snprintf(why, nwhy, "mountpoint %s is not a directory: name an empty one", path);
                 return -ENOTDIR;
         }
-        const bool mounted = is_mounted(real, type);
-        /* What waits there for this mount, which whoever reads the directory waits for, too. */
-        const bool waits = mounted && !strcmp(type, "autofs");
-        if (mounted && !waits) {
-                snprintf(why, nwhy,
-                         "%s has a mount (%s) on it already: umount it or name another directory",
-                         path, type);
-                return -EBUSY;
-        }
-        if (!waits && !is_empty(real)) {
+        if ((err = mountpoint_is_taken(real, why, nwhy)))
+                return err;
+        if (!waits_for_mount(real) && !is_empty(real)) {
                 snprintf(why, nwhy, "mountpoint %s is not empty: name an empty directory", path);
                 return -ENOTEMPTY;
         }

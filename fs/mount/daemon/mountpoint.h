@@ -18,6 +18,10 @@ int mountpoint_handed(const char *path, char **out, int *handed, char *why, size
  * `why`. */
 int mountpoint_check(const char *path, char **out, char *why, size_t nwhy);
 
+/* 0, or -EBUSY with cause and remedy in `why`: something is mounted on that absolute path, and does
+ * not wait for this mount. */
+int mountpoint_is_taken(const char *path, char *why, size_t nwhy);
+
 /* Checks that none of the files and directories that the options name lies in the mount, which
  * would wait for itself: 0, or -EINVAL with cause and remedy in `why`. `mounted`: NULL, or its
  * device if it is there already; where that is 0, not known, what leads to it by a symbolic link is

@@ -49,6 +49,7 @@ struct session {
         struct mount *m;
         struct fuse_session *fuse;
         bool mounted;
+        char *at; /* where; NULL: by somebody else, or no memory */
         unsigned nthreads;
         pthread_t *threads;
         struct uring *uring;
@@ -255,6 +256,7 @@ int session_new(struct mount *m, struct session **out, char *why, size_t nwhy)
                 return -EIO;
         }
         s->mounted = true;
+        s->at = m->handed < 0 ? strdup(m->mountpoint) : NULL;
         if (watch_replies(s)) {
                 session_free(s);
                 snprintf(why, nwhy, "no memory: end another program");
@@ -566,19 +568,36 @@ static bool say_that_it_is_gone(struct session *s)
         return said;
 }
 
+/* Whether what stands at the mountpoint is another mount, on top of this one. */
+static bool is_covered(const struct session *s)
+{
+        dev_t its = s->m->dev, there = s->at && its ? mountpoint_device(s->at, -1) : 0;
+
+        if (!there || there == its)
+                return false;
+        log_warn_of(
+                LOG_ABOUT(.operation = "unmount", .remedy = "umount it when that one has ended"),
+                "%s: another mount covers this one, which stays there and is not served any "
+                "more",
+                s->at);
+        return true;
+}
+
 void session_free(struct session *s)
 {
         if (!s)
                 return;
         session_stop(s);
         uring_free(TAKE_PTR(s->uring));
-        if (s->mounted && (!mount_is_detached(s->m) || say_that_it_is_gone(s)))
+        bool away = s->mounted && (mount_is_detached(s->m) || is_covered(s));
+        if (s->mounted && (!away || say_that_it_is_gone(s)))
                 fuse_session_unmount(s->fuse);
         if (s->fuse)
                 fuse_session_destroy(s->fuse);
         requests_free(TAKE_PTR(s->m->requests));
         proc_queries_free(TAKE_PTR(s->m->proc_queries));
         free(s->threads);
+        free(s->at);
         closep(&s->wake[0]);
         closep(&s->wake[1]);
         free(s);
