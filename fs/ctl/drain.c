@@ -68,6 +68,12 @@ int ctl_drain(const struct ctl *c)
                 CLEANUP(live_reply_release) struct live_reply r = {.n = 0};
                 if (live_target_ask(&t, control_word_name(CONTROL_STATUS), &r))
                         return CTL_FAILED;
+                if (!strcmp(live_field(&r, "drains"), "0")) {
+                        fputs("ckptctl: the drain was undone meanwhile: files are opened for "
+                              "writing again: drain again before the mount is ended\n",
+                              stderr);
+                        return CTL_FAILED;
+                }
                 if (is_drained(&r)) {
                         puts("drained");
                         return CTL_OK;

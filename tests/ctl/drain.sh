@@ -3,7 +3,7 @@
 # drain.sh: ckptctl drain brings a mount to where ending it loses nothing, and says what it waits for.
 . "${srcdir:?}/tests/lib/mount.sh"
 need_fuse
-plan 21
+plan 26
 start_store
 dir=$tmp/control
 ctl() { timeout 60 "$builddir/ckptctl" -o "control_dir=$dir" "$@"; }
@@ -32,8 +32,18 @@ wait "$drainer"
 expect_eq 0 "$?" "the mount is drained when the file is published"
 expect_eq 6000100 "$(store_cat final | wc -c)" "the store has the whole file"
 
-# A store that does not reply.
+# It is undone while somebody waits for it.
 ctl drain --undo
+fdo_begin open wct "$mnt/written" write 100 pause close
+ctl drain >"$tmp/out" 2>"$tmp/err" &
+drainer=$!
+wait_for 30 grep -q '^waiting' "$tmp/out"
+ctl drain --undo
+wait "$drainer"
+expect_eq "1 0 1" "$? $(grep -c drained "$tmp/out") $(grep -c 'was undone' "$tmp/err")" "who waits for a drain that is undone is told so"
+fdo_ends "ok ok ok ok" "who was waited for closes the file"
+
+# A store that does not reply.
 fdo_begin open wct "$mnt/frozen" write 100 pause close
 freeze "$store_pid"
 : >"$tmp/fdo/go"
@@ -79,4 +89,20 @@ expect_log 'warning: many/[0-9]*: not published, the version before it stands'
 kill -9 "$many"
 wait "$many"
 expect_eq "0 drained" "$(ctl drain >"$tmp/out"; echo "$? $(tail -n 1 "$tmp/out")")" "the mount is drained when their writer was killed"
-umount_ckptfs
+
+# The end is no drain that can be undone: who begins files would hold it up.
+ctl drain --undo >/dev/null
+set_rules "$(held_once PutObject last)"
+fdo open wct "$mnt/last" write 10 close >"$tmp/last" &
+last=$!
+wait_held PutObject
+kill -TERM "$mount_pid"
+ends() { ctl list | grep -F "$mnt" | cut -f 3 | grep -q ending; }
+wait_for 30 ends
+ctl drain --undo >"$tmp/out" 2>"$tmp/err"
+expect_eq "1 1" "$? $(grep -c 'the mount ends' "$tmp/err")" "the end of a mount is not undone"
+expect_eq "EROFS" "$(fdo open wc "$mnt/another")" "no file is made while the mount ends, whoever undoes a drain"
+set_faults
+wait "$last"
+expect_eq "ok ok ok" "$(cat "$tmp/last")" "what is closed when the mount ends is published"
+mount_ended

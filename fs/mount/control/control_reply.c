@@ -173,10 +173,10 @@ static void add_number(struct buf *out, const char *name, uint64_t value)
 
 static const char *state_of(const struct mount *m, bool ends)
 {
-        return ends                      ? "ending"
-               : mount_is_detached(m)    ? "detached"
-               : atomic_load(&m->drains) ? "draining"
-                                         : "serving";
+        return ends                   ? "ending"
+               : mount_is_detached(m) ? "detached"
+               : mount_drains(m)      ? "draining"
+                                      : "serving";
 }
 
 static void add_device(const struct mount *m, struct buf *out)
@@ -251,6 +251,7 @@ static int add_status(struct mount *m, bool ends, struct buf *out)
         add_number(out, "writers", o->writers);
         add_number(out, "unsent", o->unsent);
         add_number(out, "busy", is_busy(m));
+        add_number(out, "drains", mount_drains(m));
         add_last_lines(out);
         return 0;
 }
@@ -361,6 +362,11 @@ int control_reply(struct mount *m, const struct control_hooks *hooks, bool ends,
                                            why, sizeof why);
                 add_text(out, failed ? "error" : "ok\nreloaded", why);
                 buf_adds(out, "end\n");
+                return out->failed ? -ENOMEM : 0;
+        }
+        if (rq.word == CONTROL_DRAIN && ends && !rq.level) {
+                buf_adds(out, "error\tthe mount ends, and nothing is opened for writing any more: "
+                              "mount again\nend\n");
                 return out->failed ? -ENOMEM : 0;
         }
         buf_adds(out, "ok\n");

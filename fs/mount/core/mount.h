@@ -56,7 +56,8 @@ struct mount {
         struct params params;
         uint64_t memory_least;        /* what parts were planned for */
         atomic_uint_least64_t memory; /* as `params` has it, for who does without `options` */
-        atomic_bool drains;           /* nothing is opened for writing any more, as at the end */
+        atomic_bool drains; /* nothing is opened for writing any more, by ckptctl's word */
+        atomic_bool ends;   /* the same, and for good */
         char *url, *mountpoint;
         int handed; /* the descriptor of /dev/fuse, where somebody else has mounted, or -1 */
         struct store *store;
@@ -122,11 +123,16 @@ struct mount {
 bool mount_is_listed(const struct mount *m);
 bool mount_is_detached(const struct mount *m);
 
+static inline bool mount_ends(const struct mount *m)
+{
+        return atomic_load_explicit(&m->ends, memory_order_relaxed);
+}
+
 /* Whether nothing is opened for writing any more. Who asks under the tree's lock, before the file
  * counts as open there, is refused or seen by whoever waits until nobody writes. */
 static inline bool mount_drains(const struct mount *m)
 {
-        return atomic_load_explicit(&m->drains, memory_order_relaxed);
+        return atomic_load_explicit(&m->drains, memory_order_relaxed) || mount_ends(m);
 }
 
 /* The time now in whole seconds: as what a store says in its heads, so that times do not go back

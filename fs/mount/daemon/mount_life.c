@@ -176,7 +176,7 @@ void mount_finish(struct mount *m)
         struct left *left;
         if (!m->shutdown_timer)
                 m->shutdown_timer = shutdown_timer_start(m->store, (unsigned)m->params.deadline);
-        atomic_store(&m->drains, true); /* else programs may begin files for as long as they like */
+        atomic_store(&m->ends, true); /* else programs may begin files for as long as they like */
         while ((f = next_file(m, &left))) {
                 if (left)
                         wfile_commit(f, NULL, &left->commit);
