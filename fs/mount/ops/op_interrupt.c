@@ -448,6 +448,15 @@ static void say_no_memory(const struct request *r)
                      "no memory for %s: thread %d gets ENOMEM", what, (int)r->tid);
 }
 
+/* Whether the end of the mount has cut it off, since the store did not reply in time. Who wrote a
+ * file hears of that from it. */
+static bool is_cut_off(const struct requests *q, const struct request *r, int err)
+{
+        bool writes = r->operation == KERNEL_write || r->operation == KERNEL_fsync ||
+                      r->operation == KERNEL_flush;
+        return (err == -ECANCELED || err == -ESHUTDOWN) && !writes && mount_ends(q->m);
+}
+
 ssize_t requests_reply(struct requests *q, int fd, const struct iovec *iov, int n)
 {
         const struct fuse_out_header *out = iov[0].iov_base;
@@ -463,6 +472,13 @@ ssize_t requests_reply(struct requests *q, int fd, const struct iovec *iov, int 
         }
         mutex_unlock(&q->mtx);
         bool ended = r && atomic_load(&r->ended);
+        struct fuse_out_header late = *out;
+        const struct iovec cut = {&late, sizeof late};
+        if (r && is_cut_off(q, r, out->error)) {
+                late.error = -ETIMEDOUT;
+                iov = &cut;
+                n = 1;
+        }
         if (r && !ended && out->error == -ENOMEM)
                 say_no_memory(r);
         if (ended)

@@ -162,7 +162,7 @@ static void look_who_has_it(struct sizing *z, uid_t uid)
         if (proc_queries_add(z->m->proc_queries, &l->look))
                 return;
         free(l);
-        sizing_end(z, -ESHUTDOWN);
+        sizing_end(z, -EROFS);
 }
 
 static void resize_by_name(struct sizing *z)

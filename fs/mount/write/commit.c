@@ -88,7 +88,8 @@ void wfile_set_error_locked(struct wfile *f, int err) REQUIRES(&f->mtx)
                              : err == -ESTALE ? "another host has replaced it: save it again"
                              : err == -ECANCELED
                                      ? "its writer was ended: save it again if it is wanted"
-                                     : "correct that, and save it again";
+                             : err == -EROFS ? "the mount ended before it was closed: save it again"
+                                             : "correct that, and save it again";
         METRIC_ADD(publications_failed, !f->locked.unlinked);
         if (!f->locked.unlinked)
                 log_warn_of(

@@ -730,6 +730,8 @@ static void ended_locked(struct wfile *f, struct outcome *out, struct upload_req
                 aborted_locked(f, t, err);
                 return;
         }
+        if (err == -ECANCELED || err == -ESHUTDOWN) /* the store was stopped, at the mount's end */
+                err = -ETIMEDOUT;
         if (t->kind == REQUEST_CREATE)
                 created_locked(f, out, t, err, up);
         if (t->kind == REQUEST_LOCK && !err)

@@ -182,7 +182,7 @@ static int wfile_refusal_locked(struct wfile *f, const struct wfile_user *u) REQ
         if (wfile_has_failed_locked(f, u))
                 return f->locked.last_err;
         if (f->locked.over)
-                return -ESHUTDOWN;
+                return -EROFS;
         return commit_blocks_locked(f) ? -EAGAIN : 0;
 }
 

@@ -336,7 +336,7 @@ void wfile_shutdown(struct wfile *f)
         wfile_enter(f, &out);
         f->locked.over = true;
         if (f->locked.dirty)
-                wfile_set_error_locked(f, -ESHUTDOWN);
+                wfile_set_error_locked(f, -EROFS);
         wfile_advance_locked(f, &out);
         wfile_leave(f, &out);
         mutex_lock(&f->mtx);
