@@ -89,6 +89,16 @@ void metric_reply(enum metric_replies m, unsigned operation, int status)
         atomic_fetch_add_explicit(&replies[m][operation][i], 1, memory_order_relaxed);
 }
 
+uint64_t metric_succeeded(enum metric_replies m)
+{
+        uint64_t n = 0;
+
+        for (int i = 0; i < (int)STATUSES; i++)
+                for (int op = 0; statuses[i] / 200 == 1 && op < METRIC_OPERATIONS_MOST; op++)
+                        n += atomic_load_explicit(&replies[m][op][i], memory_order_relaxed);
+        return n;
+}
+
 void metric_statuses(enum metric_replies m, unsigned operation,
                      struct metric_status out[METRIC_STATUSES_MOST + 2])
 {

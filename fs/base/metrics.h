@@ -105,6 +105,8 @@ struct metric_status {
 };
 /* One more. Status 0: none came. */
 void metric_reply(enum metric_replies m, unsigned operation, int status);
+/* How many of all were no refusal and no failure. */
+uint64_t metric_succeeded(enum metric_replies m);
 void metric_statuses(enum metric_replies m, unsigned operation,
                      struct metric_status out[METRIC_STATUSES_MOST + 2]);
 

@@ -10,26 +10,40 @@
 
 #include "base/mutex.h"
 #include "base/log.h"
+#include "base/metrics.h"
 
 #include "base/banned.h"
 
+enum { LOOKS = 16 }; /* within the time that the store may be silent */
+
 struct shutdown_timer {
         struct store *store;
-        struct timespec until;
+        unsigned ms;      /* of silence */
+        uint64_t replies; /* that were known at the last look */
         pthread_t thread;
         struct mutex mtx;
         pthread_cond_t cond;
         bool over GUARDED_BY(&mtx);
 };
 
+static bool has_replied(struct shutdown_timer *c)
+{
+        uint64_t before = c->replies;
+        c->replies = metric_succeeded(REPLIES_store_replies);
+        return c->replies != before;
+}
+
 static void *watch(void *arg)
 {
         struct shutdown_timer *c = arg;
-        int rc = 0;
+        int silent = 0;
 
         mutex_lock(&c->mtx);
-        while (!c->over && rc != ETIMEDOUT)
-                rc = mutex_timedwait(&c->cond, &c->mtx, &c->until);
+        while (!c->over && silent < LOOKS) {
+                const struct timespec until = mutex_deadline(CLOCK_MONOTONIC, c->ms / LOOKS);
+                if (mutex_timedwait(&c->cond, &c->mtx, &until) == ETIMEDOUT)
+                        silent = has_replied(c) ? 0 : silent + 1;
+        }
         bool over = c->over;
         mutex_unlock(&c->mtx);
         if (!over) {
@@ -48,7 +62,8 @@ struct shutdown_timer *shutdown_timer_start(struct store *s, unsigned ms)
         if (!c)
                 return NULL;
         c->store = s;
-        c->until = mutex_deadline(CLOCK_MONOTONIC, ms);
+        c->ms = ms;
+        c->replies = metric_succeeded(REPLIES_store_replies);
         mutex_cond_init(&c->cond);
         mutex_init(&c->mtx, LOCK_SHUTDOWN_TIMER);
         if (!pthread_create(&c->thread, NULL, watch, c))
