@@ -42,7 +42,9 @@ enum {
         PAGE = 4096,
         WRITE_HEADER = 80, /* struct fuse_in_header and fuse_write_in, linux/fuse.h */
         MAX_BACKGROUND = 64,
-        READ_AHEAD_KB = 4096
+        READ_AHEAD_KB = 4096,
+        QUEUE_EMPTY = 3,  /* looks in a row at what the kernel has queued, */
+        QUEUE_LOOKS = 200 /* and of all, since programs may go on */
 };
 
 struct session {
@@ -502,6 +504,23 @@ static void say_alive(struct session *s)
         notify_alive();
 }
 
+/* Whether requests wait to be taken, or an open is just ending. */
+static bool has_queued(struct session *s)
+{
+        struct pollfd p = {.fd = fuse_session_fd(s->fuse), .events = POLLIN};
+        return (poll(&p, 1, 0) > 0 && p.revents == POLLIN) || requests_release(s->m->requests);
+}
+
+/* A mapping that ended before the signal came publishes what was written through it, though nobody
+ * waits for that request. A thread may have taken one that is not seen yet: looks come in a row. */
+static void take_queued(struct session *s)
+{
+        for (int looks = 0, none = 0; looks < QUEUE_LOOKS && none < QUEUE_EMPTY; looks++) {
+                none = has_queued(s) ? 0 : none + 1;
+                nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+        }
+}
+
 void session_wait(struct session *s, void (*reload)(void *arg), void *arg)
 {
         CLEANUP(closep) int sig = signals_fd();
@@ -512,7 +531,10 @@ void session_wait(struct session *s, void (*reload)(void *arg), void *arg)
         while (!over) {
                 if ((n = poll(fds, 2, interval_ms)) < 0)
                         continue;
-                over = n && (fds[0].revents || is_ended_by_signal(s, sig, reload, arg));
+                bool gone = n && fds[0].revents;
+                over = gone || (n && is_ended_by_signal(s, sig, reload, arg));
+                if (over && !gone)
+                        take_queued(s);
                 if (!over) /* signals, too, may come more often than the watchdog waits */
                         say_alive(s);
         }

@@ -317,6 +317,18 @@ void requests_stop(struct requests *q)
                 pthread_join(q->thread, NULL);
 }
 
+bool requests_release(struct requests *q)
+{
+        bool some = false;
+
+        mutex_lock(&q->mtx);
+        for (size_t i = 0; !some && i < BUCKETS; i++)
+                for (const struct request *r = q->locked.buckets[i]; r; r = r->next)
+                        some |= r->operation == KERNEL_release;
+        mutex_unlock(&q->mtx);
+        return some;
+}
+
 void requests_wait(struct requests *q)
 {
         mutex_lock(&q->mtx);

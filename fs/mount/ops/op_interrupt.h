@@ -40,6 +40,8 @@ struct requests *requests_new(struct mount *m, int fd,
                               struct node *(*node_of)(struct mount *m, uint64_t ino));
 /* No look at threads any more. */
 void requests_stop(struct requests *q);
+/* Whether the end of an open file or a mapping, for which nobody waits, is being handled. */
+bool requests_release(struct requests *q);
 /* Waits until no request that changes names or attributes is under way, whether or not somebody
  * still waits for it. No request may come any more. */
 void requests_wait(struct requests *q);
