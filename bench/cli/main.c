@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c: the command line of ckptbench. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/fdio.h"
 #include "base/log.h"
 #include "bench/scenario/ceiling/ceiling_fuse.h"
 #include "bench/core/child.h"
@@ -347,26 +346,10 @@ static int do_command(int argc, char **argv)
         return sc ? run_scenario(sc, argc, argv) : unknown_scenario(argv[1]);
 }
 
-/* Streams that are closed stay so for whoever writes to them, but their numbers are taken: a file
- * that is opened later would get the text. */
-static void take_numbers(void)
-{
-        int fd;
-
-        do
-                fd = open("/dev/null", O_RDONLY);
-        while (fd >= 0 && fd <= STDERR_FILENO);
-        if (fd >= 0)
-                close(fd);
-}
-
 int main(int argc, char **argv)
 {
-        take_numbers();
+        fd_take_standard();
         const int rc = do_command(argc, argv);
 
-        if (!fflush(stdout) && !ferror(stdout))
-                return rc;
-        fprintf(stderr, "ckptbench: standard output cannot be written: free space there\n");
-        return rc ? rc : 1;
+        return fd_flush_output("ckptbench") && !rc ? 1 : rc;
 }

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "base/cleanup.h"
+#include "base/fdio.h"
 #include "base/log.h"
 #include "base/params.h"
 #include "bench/sim/store/data.h"
@@ -612,9 +613,10 @@ int main(int argc, char **argv)
         sigset_t signals;
         char why[WHY] = "out of memory";
 
+        fd_take_standard();
         int rc = parse_options(argc, argv, &o);
         if (rc)
-                return rc > 0 ? EXIT_SUCCESS : 2;
+                return rc < 0 ? 2 : fd_flush_output("storesim") ? EXIT_FAILURE : EXIT_SUCCESS;
         log_open("storesim", "stderr", LOG_LEVEL_INFO);
         sigemptyset(&signals);
         sigaddset(&signals, SIGTERM);

@@ -9,4 +9,11 @@
  * Blocks. */
 int fd_write(int fd, const void *p, size_t n);
 
+/* At the start of a program: takes the numbers of standard streams that are closed. Writing to them
+ * fails as it should, and no file that is opened later gets the text that is meant for them. */
+void fd_take_standard(void);
+/* At its end: writes what standard output still holds. 0, or -1 and `program` says on standard
+ * error that text is lost. */
+int fd_flush_output(const char *program);
+
 #endif

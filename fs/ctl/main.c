@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/fdio.h"
 #include "base/text/conf.h"
 #include "base/log.h"
 #include "base/params.h"
@@ -159,10 +160,10 @@ static int parse_option(struct command *c, int opt, char **argv, char *why)
                 return 0;
         case 'V':
                 puts("ckptctl " PACKAGE_VERSION);
-                exit(EXIT_SUCCESS);
+                exit(fd_flush_output("ckptctl") ? CTL_FAILED : CTL_OK);
         case 'h':
                 fputs(usage, stdout);
-                exit(EXIT_SUCCESS);
+                exit(fd_flush_output("ckptctl") ? CTL_FAILED : CTL_OK);
         default:
                 snprintf(why, CTL_WHY_MAX, "%s %s: see ckptctl -h", argv[optind - 1],
                          opt == ':' ? "lacks its value" : "is not an option");
@@ -306,6 +307,7 @@ int main(int argc, char **argv)
         CLEANUP(command_release) struct command c = {.url = NULL};
         char why[CTL_WHY_MAX] = "no memory: end another program";
 
+        fd_take_standard();
         if (params_init(&c.params) || parse(&c, argc, argv, why))
                 return complain(why);
         /* What fails is said by the command, with the last words of the log; with log= there is
@@ -323,7 +325,5 @@ int main(int argc, char **argv)
             store_open_params(&c.params, c.url, &c.ctl.store, why, sizeof why))
                 return complain(why);
         int rc = c.verb->run(&c.ctl);
-        if (fflush(stdout) || ferror(stdout))
-                return complain("standard output cannot be written: free space there");
-        return rc;
+        return fd_flush_output("ckptctl") ? CTL_FAILED : rc;
 }

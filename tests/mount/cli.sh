@@ -3,7 +3,7 @@
 # cli.sh: what is wrong is one line with cause and remedy, a failing status, and nothing mounted.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 134
+plan 143
 start_store --region eu-west-3
 cd "$tmp" || exit 1
 mkdir "$mnt"
@@ -185,3 +185,20 @@ check "-V names the library of TLS and libfuse" sh -c '"$1" -V | grep -q "SSL.*l
 mount_ckptfs region=eu-west-3
 check "-f stays in the foreground" kill -0 "$mount_pid"
 umount_ckptfs
+
+# Standard streams: a disk that is full, and numbers that are free.
+for text in "ckptfs -h" "ckptfs -V" "ckptfs -o help" "ckptctl --help" "ckptctl --version" "storesim --help"; do
+	timeout 60 "$builddir/${text%% *}" ${text#* } >/dev/full 2>err
+	expect_eq "1 ${text%% *}: standard output cannot be written: free space there" "$? $(cat err)" \
+		"text that is lost is told, and is no success: $text"
+done
+ckptfs -o "$endpoint,region=eu-west-3,log=closed.log" "$url" "$mnt" <&- >&- 2>&-
+expect_eq "0 right" "$? $(timeout 20 cat "$mnt/f")" "a mount answers that was started with its standard streams closed"
+umount "$mnt"
+"$builddir/ckptfs" -f -o "$endpoint,region=eu-west-3,log_level=debug" "$url" "$mnt" <&- >&- 2>&- &
+wait_for 60 mounted
+cp "$mnt/f" "$mnt/g"
+expect_eq "/dev/null /dev/null /dev/null" "$(cd /proc/$!/fd && readlink 0 1 2 | xargs)" "no file of a mount gets the text of its log"
+umount "$mnt"
+wait $!
+expect_eq 0 $? "a mount ends well that was started with its standard streams closed"

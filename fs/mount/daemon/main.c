@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdio.h"
 #include "base/text/conf.h"
 #include "base/log.h"
 #include "base/params.h"
@@ -175,14 +176,14 @@ static int parse(struct command *c, char *why)
                         if (strcmp(optarg, "help"))
                                 break; /* after the file */
                         params_help(stdout);
-                        exit(EXIT_SUCCESS);
+                        exit(fd_flush_output("ckptfs") ? EXIT_FAILURE : EXIT_SUCCESS);
                 case 'V':
                         print_version();
-                        exit(EXIT_SUCCESS);
+                        exit(fd_flush_output("ckptfs") ? EXIT_FAILURE : EXIT_SUCCESS);
                 case 'h':
                         fputs(usage, stdout);
                         params_help(stdout);
-                        exit(EXIT_SUCCESS);
+                        exit(fd_flush_output("ckptfs") ? EXIT_FAILURE : EXIT_SUCCESS);
                 default:
                         bad_flag(opt, c->argv, why);
                         return -1;
@@ -430,6 +431,7 @@ int main(int argc, char **argv)
         struct command c = {.mount.handed = -1, .report = -1, .argc = argc, .argv = argv};
         char why[WHY_MAX] = "no memory: end another program";
 
+        fd_take_standard();
         c.cwd = getcwd(NULL, 0);
         if (params_init(&c.mount.params) || (!c.cwd && !(c.cwd = strdup(""))) || parse(&c, why)) {
                 command_release(&c);
