@@ -28,6 +28,7 @@ mount_tests = \
 	%D%/dirs.sh \
 	%D%/encryption.sh \
 	%D%/end.sh \
+	%D%/end_early.sh \
 	%D%/end_in_time.sh \
 	%D%/express_append.sh \
 	%D%/express_local.sh \

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -309,6 +311,51 @@ static void filter_calls(const struct mount *m)
                          strerror(-err));
 }
 
+/* --- until the mount stands --- */
+
+/* A thread that takes the signals which else end the mount. */
+struct early_end {
+        pthread_t thread;
+        bool runs;
+        atomic_bool over;
+};
+
+static void *end_early(void *arg)
+{
+        const struct early_end *e = arg;
+        siginfo_t info;
+        sigset_t set;
+
+        sigemptyset(&set);
+        sigaddset(&set, SIGINT);
+        sigaddset(&set, SIGTERM);
+        while (sigwaitinfo(&set, &info) < 0)
+                ;
+        if (info.si_pid == getpid() && atomic_load(&e->over))
+                return NULL;
+        _exit(complain("a signal came before the mount stood: nothing is mounted"));
+}
+
+/* The store may take long to answer, and nothing is lost yet: a signal ends the process at once.
+ * Without a thread it waits until the mount stands. */
+static void early_end_start(struct early_end *e)
+{
+        atomic_init(&e->over, false);
+        e->runs = !pthread_create(&e->thread, NULL, end_early, e);
+}
+
+/* From here on signals wait for session_wait(). */
+static void early_end_stop(struct early_end *e)
+{
+        if (!e->runs)
+                return;
+        atomic_store(&e->over, true);
+        pthread_kill(e->thread, SIGTERM);
+        pthread_join(e->thread, NULL);
+}
+
+/* --- the mount --- */
+
 static int serve(struct command *c)
 {
         char why[WHY_MAX] = "";
@@ -317,11 +364,13 @@ static int serve(struct command *c)
         struct control *control = NULL;
         struct mount *m = &c->mount;
         const char *lacks = NULL;
+        struct early_end early;
         /* Until the mount stands, `why` says what failed, and the log nothing less than an error.
          */
         log_open("ckptfs", "stderr", LOG_LEVEL_ERROR);
         if (m->params.privileges == PRIVILEGES_DROP)
                 privileges_drop(m->handed < 0);
+        early_end_start(&early);
         int err = content_type_check(m->params.content_type, why, sizeof why);
 
         if (!err && !m->params.ro)
@@ -336,6 +385,7 @@ static int serve(struct command *c)
                 snprintf(why, sizeof why, "no memory: give a smaller memory=");
         if (!err && m->handed < 0) /* another may have been quicker while the store was asked */
                 err = mountpoint_is_taken(m->mountpoint, why, sizeof why);
+        early_end_stop(&early);
         if (!err)
                 err = session_new(m, &session, why, sizeof why);
         if (!err)
@@ -388,6 +438,28 @@ static int hand_over(struct command *c)
         return complain(why);
 }
 
+static volatile sig_atomic_t child;
+
+static void tell_child(int sig)
+{
+        kill(child, sig);
+}
+
+/* The parent has nothing to end but the child. */
+static void pass_signals(pid_t pid)
+{
+        const struct sigaction pass = {.sa_handler = tell_child};
+        sigset_t set;
+
+        child = pid;
+        sigemptyset(&set);
+        sigaddset(&set, SIGINT);
+        sigaddset(&set, SIGTERM);
+        sigaction(SIGINT, &pass, NULL);
+        sigaction(SIGTERM, &pass, NULL);
+        sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
 /* Goes on as a child; the parent returns its exit status once the mount answers or has failed. */
 static int serve_in_background(struct command *c)
 {
@@ -407,6 +479,7 @@ static int serve_in_background(struct command *c)
                         return complain(strerror(errno));
                 return serve(c);
         }
+        pass_signals(pid);
         close(fds[1]);
         from = fds[0];
         ssize_t n;
