@@ -87,10 +87,15 @@ static const char usage[] =
         "  --allow-sse-c           s3: objects may be written with a key of the customer's\n"
         "  --copy-if honor|ignore|refuse\n"
         "                          s3: what becomes of a condition on the target of a copy\n"
+        "  --if-match honor|ignore|refuse\n"
+        "                          s3: what becomes of If-Match in what writes an object\n"
+        "  --strict-headers        s3: refuse x-amz- headers that the vendor has not\n"
+        "  --key-tokens            s3: a list goes on behind a name, encoded if names are\n"
         "  --checksums all|crc64nvme|none\n"
         "                          s3: the checksums of whole objects; none: not of parts, either\n"
         "  --object-lock           s3: refuse what is written without a digest\n"
-        "  --radosgw               s3: the ways of Ceph's gateway\n"
+        "  --radosgw               s3: the ways of Ceph's gateway\n";
+static const char usage_more[] = /* C99 wants no longer strings */
         "  --archive-tier ARCHIVE_ACCESS|DEEP_ARCHIVE_ACCESS\n"
         "                          s3: where INTELLIGENT_TIERING objects are\n"
         "  --content-etags         equal bytes have equal ETags\n"
@@ -137,6 +142,9 @@ static const struct option longs[] = {
         {"local-zone", no_argument, NULL, OPT_LOCAL_ZONE},
         {"allow-sse-c", no_argument, NULL, OPT_ALLOW_SSE_C},
         {"copy-if", required_argument, NULL, OPT_COPY_IF},
+        {"if-match", required_argument, NULL, OPT_IF_MATCH},
+        {"strict-headers", no_argument, NULL, OPT_STRICT_HEADERS},
+        {"key-tokens", no_argument, NULL, OPT_KEY_TOKENS},
         {"domain", required_argument, NULL, OPT_DOMAIN},
         {"base-path", required_argument, NULL, OPT_BASE_PATH},
         {"access-point", required_argument, NULL, OPT_ACCESS_POINT},
@@ -381,6 +389,9 @@ static int check_effects(const struct options *o)
                 {OPT_LOCAL_ZONE, &protocol_s3},
                 {OPT_ALLOW_SSE_C, &protocol_s3},
                 {OPT_COPY_IF, &protocol_s3},
+                {OPT_IF_MATCH, &protocol_s3},
+                {OPT_STRICT_HEADERS, &protocol_s3},
+                {OPT_KEY_TOKENS, &protocol_s3},
                 {OPT_DOMAIN, &protocol_s3},
                 {OPT_BASE_PATH, &protocol_s3},
                 {OPT_ACCESS_POINT, &protocol_s3},
@@ -450,6 +461,7 @@ static int parse_options(int argc, char **argv, struct options *o)
         while (!err && (opt = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
                 if (opt == OPT_HELP) {
                         fputs(usage, stdout);
+                        fputs(usage_more, stdout);
                         return 1;
                 }
                 if (opt == '?' || opt == ':') {

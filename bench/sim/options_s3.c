@@ -41,16 +41,15 @@ static int word_of(const char *const *words, size_t n, const char *value)
         return -1;
 }
 
-static int set_copy_if(struct s3_options *o, const char *value)
+static int set_if(const char *option, enum s3_if *out, const char *value)
 {
-        static const char *const words[] = {[COPY_IF_HONORED] = "honor",
-                                            [COPY_IF_IGNORED] = "ignore",
-                                            [COPY_IF_REFUSED] = "refuse"};
+        static const char *const words[] = {
+                [IF_HONORED] = "honor", [IF_IGNORED] = "ignore", [IF_REFUSED] = "refuse"};
         int i = word_of(words, sizeof words / sizeof *words, value);
 
         if (i < 0)
-                return option_bad("copy-if", value, "give honor, ignore or refuse");
-        o->copy_if = (unsigned)i;
+                return option_bad(option, value, "give honor, ignore or refuse");
+        *out = (enum s3_if)i;
         return 0;
 }
 
@@ -124,7 +123,15 @@ int option_s3(struct s3_options *o, int opt, char *value)
                 o->allow_sse_c = true;
                 return 0;
         case OPT_COPY_IF:
-                return set_copy_if(o, value);
+                return set_if("copy-if", &o->copy_if, value);
+        case OPT_IF_MATCH:
+                return set_if("if-match", &o->if_match, value);
+        case OPT_STRICT_HEADERS:
+                o->strict_headers = true;
+                return 0;
+        case OPT_KEY_TOKENS:
+                o->key_tokens = true;
+                return 0;
         case OPT_CHECKSUMS:
                 return set_checksums(o, value);
         case OPT_OBJECT_LOCK:

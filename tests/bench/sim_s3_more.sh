@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/sim.sh"
 curl --help all | grep -q aws-sigv4 || skip_all "curl cannot sign"
 command -v openssl >/dev/null || skip_all "openssl is not installed"
-plan 74
+plan 81
 
 any='x-amz-content-sha256: UNSIGNED-PAYLOAD'
 printf 'hello world' >"$tmp/small"
@@ -128,6 +128,27 @@ expect_eq 200 "$(copy_onto to 'If-None-Match: *')" "another server ignores the c
 sim_stop
 sim_start --data "$tmp/data" --copy-if refuse
 expect_eq "501 NotImplemented" "$(copy_onto to 'If-None-Match: *') $(element Code)" "another server refuses the condition"
+sim_stop
+
+# --- other servers ---
+put_if() { req PUT "/bkt/to" -T "$tmp/small" -H "$1"; }
+sim_start --data "$tmp/data" --if-match ignore
+expect_eq "200 200 412" "$(put_if 'If-Match: "x"') $(copy_onto to 'If-Match: "x"') $(put_if 'If-None-Match: *')" "another server ignores If-Match alone"
+sim_stop
+sim_start --data "$tmp/data" --if-match refuse --strict-headers
+expect_eq "501 501 412" "$(put_if 'If-Match: "x"') $(copy_onto to 'If-Match: "x"') $(put_if 'If-None-Match: *')" "another server refuses If-Match alone"
+expect_eq 412 "$(req GET /bkt/to -H 'If-Match: "x"')" "another server honors If-Match in a get"
+expect_eq "501 NotImplemented 200" "$(copy_onto to 'x-amz-copy-if-match: "x"') $(element Code) $(copy_onto to 'x-amz-meta-a: b')" \
+	"another server refuses headers that are not the vendor's"
+sim_stop
+sim_start --data "$tmp/data" --key-tokens
+for k in 'p%20q/1' 'p%20q/2'; do req PUT "/bkt/$k" -T "$tmp/small" >/dev/null; done
+req GET '/bkt?list-type=2&prefix=p&max-keys=1&encoding-type=url' >/dev/null
+expect_eq p%20q/1 "$(element NextContinuationToken)" "another server's token is the last name, encoded as it is"
+req GET '/bkt?list-type=2&prefix=p&continuation-token=p%2520q/1' >/dev/null
+expect_eq "" "$(element Key)" "another server takes a token for a name as it is"
+req GET '/bkt?list-type=2&prefix=p&continuation-token=p%20q/1' >/dev/null
+expect_eq "p q/2" "$(element Key)" "another server goes on behind the name"
 sim_stop
 
 # --- the requester pays ---

@@ -15,5 +15,6 @@ bench_sim_libsim_la_SOURCES += \
 	%D%/s3_sse.c \
 	%D%/s3_upload.c \
 	%D%/s3_version.c \
+	%D%/s3_ways.c \
 	%D%/s3_xml.c \
 	$(NULL)

@@ -168,6 +168,9 @@ void s3_append(struct service *s, struct request *x, struct object *o);
 void s3_radosgw_begin(struct request *x);
 void s3_radosgw_finish(struct request *x);
 
+/* s3_ways.c: the ways of other servers; true with the reply set. */
+bool s3_refused_by_ways(const struct service *s, struct request *x);
+
 /* auth.c: true when the reply is set to an error. */
 bool s3_denied(struct service *s, struct request *x);
 /* auth_v2.c: the old signature. Sets the reply to an error when it is wrong. */

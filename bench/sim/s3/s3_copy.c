@@ -120,10 +120,10 @@ static bool bad_condition(const struct service *s, struct request *x,
         bool given = cond->if_match || cond->if_none_match;
         if (x->google || !given)
                 return false;
-        if (s->s3->copy_if == COPY_IF_IGNORED)
+        if (s->s3->copy_if == IF_IGNORED)
                 cond->if_match = cond->if_none_match = NULL;
         bool odd = cond->if_none_match && strcmp(cond->if_none_match, "*");
-        if (odd || s->s3->copy_if == COPY_IF_REFUSED)
+        if (odd || s->s3->copy_if == IF_REFUSED)
                 s3_error(x, "NotImplemented");
         return x->status != 0;
 }

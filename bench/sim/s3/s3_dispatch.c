@@ -393,6 +393,8 @@ static void begin(struct service *s, struct request *x)
                 return;
         if (s->s3->radosgw && !x->google)
                 s3_radosgw_begin(x);
+        if (!x->google && s3_refused_by_ways(s, x))
+                return;
         if (!s3_bad_checksums(s, x) && op->begin)
                 op->begin(s, x);
 }

@@ -204,12 +204,21 @@ static bool fill_page(struct page *p, struct service *s, const char *after, unsi
         return false;
 }
 
+static void add_token(struct buf *b, const char *last)
+{
+        buf_adds(b, "<NextContinuationToken>");
+        request_add_token(b, last, strlen(last));
+        buf_adds(b, "</NextContinuationToken>");
+}
+
 void s3_list_v2(struct service *s, struct request *x)
 {
         CLEANUP(page_release) struct page p;
         const char *token = request_query(x, "continuation-token");
         const char *start = request_query(x, "start-after");
-        CLEANUP(freep) char *after = token ? request_read_token(token) : NULL;
+        bool by_key = s->s3->key_tokens;
+        CLEANUP(freep)
+        char *after = !token ? NULL : by_key ? strdup(token) : request_read_token(token);
 
         if (bad_page(&p, x, "max-keys"))
                 return;
@@ -227,10 +236,11 @@ void s3_list_v2(struct service *s, struct request *x)
                 return;
         s3_element_u64(&x->body, "KeyCount", p.count);
         if (p.more) {
-                buf_adds(&x->body, "<NextContinuationToken>");
                 const char *last = p.count ? p.last.p : from;
-                request_add_token(&x->body, last, strlen(last));
-                buf_adds(&x->body, "</NextContinuationToken>");
+                if (by_key)
+                        element_key(&p, &x->body, "NextContinuationToken", last);
+                else
+                        add_token(&x->body, last);
         }
         buf_adds(&x->body, "</ListBucketResult>");
         s3_reply_xml(x);
