@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/text/digits.h"
 #include "base/text/uri.h"
 #include "base/text/utf8.h"
@@ -42,6 +43,27 @@ static int no_token(struct op *op)
         snprintf(op->fault.message, sizeof op->fault.message,
                  "a listing that goes on, but does not say where");
         return -EIO;
+}
+
+static bool is_entry(const struct op *op, size_t from, const char *name)
+{
+        for (size_t i = from; i < op->n; i++)
+                if (!strcmp(op->names.p + op->v[i].key, name))
+                        return true;
+        return false;
+}
+
+/* What the next page is asked for with, whose text is the server's own business. S3Proxy (3.0)
+ * tells the last name of the page, encodes it with the others, and takes it for a name when it
+ * comes back: then the listing would begin anew, or end. */
+static char *read_token(const struct op *op, size_t from, const char *encoding, const char *text)
+{
+        CLEANUP(freep) char *name = strdup(text);
+
+        if (name && !strcmp(encoding, "url") && !is_entry(op, from, text) && uri_is_encoded(name) &&
+            uri_decode(name, true) >= 0 && is_entry(op, from, name))
+                return TAKE_PTR(name);
+        return strdup(text);
 }
 
 /* Quotes are an ETag's. */
@@ -93,13 +115,15 @@ int s3_read_list(struct op *op, const char *version)
         struct reader r = {.op = op, .f = f};
 
         op_begin_page(op);
+        size_t from = op->page;
         int err = s3_read(op, f, L_FIELDS, list_entry, &r);
         if (!err) {
                 s3_decode_page(op, f[L_ENCODING].text.p);
                 bool more = !strcmp(f[L_TRUNCATED].text.p, "true");
                 if (more && !f[L_NEXT].text.len)
                         err = no_token(op);
-                else if (more && !(op->next = strdup(f[L_NEXT].text.p)))
+                else if (more &&
+                         !(op->next = read_token(op, from, f[L_ENCODING].text.p, f[L_NEXT].text.p)))
                         err = -ENOMEM;
         }
         s3_fields_release(f, L_FIELDS);
