@@ -88,7 +88,6 @@ void s3_uploads_query(struct s3_msg *m, const struct op *op)
         s3_query(m, "uploads", "");
         if (!op->plain)
                 s3_query(m, "encoding-type", "url");
-        s3_query(m, "max-uploads", "1000");
         s3_query(m, "prefix", op->prefix);
         if (op->marker)
                 s3_query(m, "key-marker", op->marker);
@@ -112,12 +111,18 @@ int s3_uploads_parse(struct store_kind *k, struct op *op)
 /* --- deleting many --- */
 
 /* op->stage; op->at is the next of the keys that XML cannot hold. */
-enum { MANY_BEGIN, MANY_TOGETHER, MANY_ALONE };
+enum {
+        MANY_BEGIN,
+        MANY_TOGETHER, /* with their ETags, if the server is not known to ignore these */
+        MANY_AGAIN,    /* the same after a 500 */
+        MANY_ANY,      /* without them, after two */
+        MANY_ALONE
+};
 
 static int delete_together(struct store_kind *k, struct op *op)
 {
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_POST, NULL);
-        bool compares = s3_minds(k, S3_DELETE_MANY_IF) != S3_IGNORES;
+        bool compares = op->stage != MANY_ANY && s3_minds(k, S3_DELETE_MANY_IF) != S3_IGNORES;
 
         if (s3_write_delete(op, op->at, compares ? "ETag" : NULL))
                 return -ENOMEM;
@@ -144,7 +149,7 @@ int s3_delete_many_build(struct store_kind *k, struct op *op)
                 op->at = s3_sort_keys(op);
                 op->stage = op->at ? MANY_TOGETHER : MANY_ALONE;
         }
-        return op->stage == MANY_TOGETHER ? delete_together(k, op) : delete_alone(k, op);
+        return op->stage == MANY_ALONE ? delete_alone(k, op) : delete_together(k, op);
 }
 
 static int meaning(const char *code)
@@ -161,6 +166,15 @@ static int answered(struct store_kind *k, struct op *op)
         return s3_ok(op) && !s3_is_error_body(op) ? s3_read_deleted(op, meaning) : s3_fault(k, op);
 }
 
+/* S3Proxy (3.0) replies 500 to a batch with ETags. */
+static void give_up_versions(struct store_kind *k, struct op *op, int err)
+{
+        if (!err && op->stage == MANY_ANY)
+                s3_learn(k, S3_DELETE_MANY_IF, S3_IGNORES);
+        if (op->rq.status == 500 && (op->stage == MANY_TOGETHER || op->stage == MANY_AGAIN))
+                op->stage++;
+}
+
 int s3_delete_many_parse(struct store_kind *k, struct op *op)
 {
         int err = answered(k, op);
@@ -171,6 +185,8 @@ int s3_delete_many_parse(struct store_kind *k, struct op *op)
                 s3_learn(k, S3_DELETE_MANY_IF, S3_IGNORES);
                 return OP_AGAIN; /* a server that takes no ETag there */
         }
+        if (op->versions && !knows)
+                give_up_versions(k, op, err);
         if (err)
                 return err;
         op->at += op->stage == MANY_ALONE;
