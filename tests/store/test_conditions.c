@@ -201,11 +201,19 @@ END_TEST
 /* --- puts --- */
 
 struct put_server {
-        bool bare;  /* it compares with an ETag that has no quotes */
-        bool blind; /* nobody may look */
+        bool refuses; /* If-Match, by 501 */
+        bool bare;    /* it compares with an ETag that has no quotes */
+        bool blind;   /* nobody may look */
         const char *etag;
-        unsigned looks, puts;
+        unsigned looks, puts, summed;
 };
+
+static void put_plain(struct put_server *sv, struct fake_req *rq)
+{
+        sv->summed += fake_has(rq, "x-amz-checksum-crc32c", "");
+        sv->etag = "e2";
+        fake_reply(rq, 200, "ETag: \"e2\"\r\n", "", 0);
+}
 
 static void answer_put(void *arg, struct fake_req *rq)
 {
@@ -222,6 +230,13 @@ static void answer_put(void *arg, struct fake_req *rq)
                 return;
         }
         sv->puts++;
+        if (sv->refuses) {
+                if (fake_is_conditional(rq))
+                        fake_error(rq, 501, "NotImplemented");
+                else
+                        put_plain(sv, rq);
+                return;
+        }
         snprintf(line, sizeof line, sv->bare ? "%s\r\n" : "\"%s\"\r\n", sv->etag);
         if (!fake_has(rq, "If-Match", line)) {
                 fake_error(rq, 412, "PreconditionFailed");
@@ -254,6 +269,29 @@ START_TEST(a_put_names_the_version_as_the_server_compares_it)
         ck_assert_int_eq(put(s, "\"e1\""), -ESTALE);
         ck_assert_uint_eq(sv.puts, 4U + sv.bare);
         ck_assert_uint_eq(sv.looks, 1U + sv.bare);
+        store_close(s);
+        fake_stop(f);
+}
+END_TEST
+
+START_TEST(a_put_whose_condition_is_refused_looks_at_the_name)
+{
+        struct put_server sv = {.refuses = true, .etag = "e1"};
+        struct fake *f = fake_start(answer_put, &sv);
+        struct store *s = fake_store(f, NULL);
+
+        ck_assert_int_eq(put(s, "\"e0\""), -ESTALE);
+        ck_assert_int_eq(put(s, "\"e1\""), 0);
+        ck_assert_str_eq(sv.etag, "e2");
+        unsigned puts = sv.puts;
+        ck_assert_int_eq(put(s, "\"e1\""), -ESTALE);
+        ck_assert_uint_eq(sv.puts, puts);
+        ck_assert_int_eq(put(s, "\"e2\""), 0);
+        ck_assert_uint_eq(sv.puts, puts + 1); /* from now on it is known */
+        ck_assert_uint_eq(sv.summed, 2);      /* the checksum was not what it refused */
+        sv.blind = true;
+        ck_assert_int_eq(put(s, "\"e2\""), -EACCES);
+        ck_assert_uint_eq(sv.puts, puts + 1);
         store_close(s);
         fake_stop(f);
 }
@@ -383,6 +421,7 @@ int main(void)
                             sizeof cases / sizeof *cases);
         tcase_add_loop_test(t, what_a_completion_found_out_is_remembered, HONORS, REFUSES_400 + 1);
         tcase_add_loop_test(t, a_put_names_the_version_as_the_server_compares_it, 0, 2);
+        tcase_add_test(t, a_put_whose_condition_is_refused_looks_at_the_name);
         tcase_add_test(t, a_put_that_is_refused_stays_so_where_nobody_may_look);
         tcase_add_loop_test(t, a_part_is_copied_of_the_version_that_is_named, HONORS, IGNORES + 1);
         tcase_add_loop_test(t, a_refused_copy_of_a_part_tells_whose_fault_it_is, 0, 2);

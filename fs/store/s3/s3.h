@@ -26,6 +26,7 @@ enum s3_condition {
         S3_COPY_IF,
         S3_COMPLETE_IF,
         S3_PART_IF,
+        S3_PUT_IF,
         S3_PUT_QUOTED,
         S3_CHECKSUMS,
         S3_APPEND,

@@ -124,11 +124,26 @@ int s3_get_parse(struct store_kind *k, struct op *op)
  * and refuses each such put. So the first refusal is looked into: if the object is what it has to
  * be, the put is sent again with the bare ETag, which is as good a condition. */
 
+/* Swift's middleware (2.38) knows no other condition of a put than that nothing is there, and
+ * refuses If-Match with 501. Then a head of the name comes before each such put, also before one
+ * that is sent again. */
+
 /* op->stage, beside S3_VERIFY. */
 enum {
-        PUT_LOOK = S3_VERIFY + 1, /* a head of the object that a condition was refused for */
-        PUT_BARE                  /* without the quotes */
+        PUT_LOOK = S3_VERIFY + 1, /* a head of the object that a condition did not hold for */
+        PUT_BARE,                 /* without the quotes */
+        PUT_NAME,                 /* a head of the name, before a put without the condition */
+        PUT_NAME_AGAIN,           /* the same before one that is sent again */
+        PUT_PLAIN                 /* without the condition */
 };
+
+static void choose_stage(const struct store_kind *k, struct op *op)
+{
+        if (!op->stage && op->if_match && s3_minds(k, S3_PUT_IF) == S3_IGNORES)
+                op->stage = PUT_NAME;
+        if (op->stage == PUT_PLAIN && op->maybe_done)
+                op->stage = PUT_NAME_AGAIN;
+}
 
 static bool is_quoted(const struct op *op)
 {
@@ -139,6 +154,8 @@ static bool is_quoted(const struct op *op)
 static const char *put_match(const struct store_kind *k, const struct op *op,
                              char bare[STORE_ETAG_MAX])
 {
+        if (op->stage == PUT_PLAIN)
+                return NULL;
         if (!is_quoted(op) || (op->stage != PUT_BARE && s3_minds(k, S3_PUT_QUOTED) != S3_IGNORES))
                 return op->if_match;
         snprintf(bare, STORE_ETAG_MAX, "%s", op->if_match + 1);
@@ -151,11 +168,13 @@ int s3_put_build(struct store_kind *k, struct op *op)
         CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_PUT, op->key);
         char bare[STORE_ETAG_MAX];
 
+        choose_stage(k, op);
         if (op->stage == S3_VERIFY)
                 return s3_verify_build(k, op);
-        if (op->stage == PUT_LOOK)
+        if (op->stage == PUT_LOOK || op->stage == PUT_NAME || op->stage == PUT_NAME_AGAIN)
                 return s3_head_build(k, op);
         m.data = true;
+        op->rq.once = op->stage == PUT_PLAIN;
         int err = s3_sum_header(k, op, &m);
         if (!err)
                 err = s3_put_headers(k, &m, op, put_match(k, op, bare));
@@ -196,6 +215,14 @@ static bool may_be_quotes(const struct store_kind *k, const struct op *op, int e
                s3_minds(k, S3_PUT_QUOTED) == S3_UNKNOWN;
 }
 
+/* Nothing was put so far. */
+static int go_on(struct op *op, int stage)
+{
+        op->stage = stage;
+        op->maybe_done = false;
+        return OP_AGAIN;
+}
+
 static int look_at_refused(struct op *op, int err)
 {
         op->stage = PUT_LOOK;
@@ -212,9 +239,29 @@ static int looked(struct store_kind *k, struct op *op)
                 return err;
         if (err || strcmp(found.etag, op->if_match))
                 return op_refusal(op);
-        op->stage = PUT_BARE;
-        op->maybe_done = false;
-        return OP_AGAIN;
+        return go_on(op, PUT_BARE);
+}
+
+/* The reply to a head of the name. */
+static int named(struct store_kind *k, struct op *op)
+{
+        struct store_object found;
+        bool again = op->stage == PUT_NAME_AGAIN;
+
+        int err = s3_head_reply(k, op, &found);
+        if (err && err != -ENOENT)
+                return err;
+        if (err || strcmp(found.etag, op->if_match)) /* what was put has the name, too */
+                return again ? s3_verify_begin(op, -ESTALE) : -ESTALE;
+        return go_on(op, PUT_PLAIN);
+}
+
+/* The condition may be what was refused. A put without it has the checksum again, which the server
+ * may take. */
+static int without_condition(struct op *op)
+{
+        op->no_sums = 0;
+        return go_on(op, PUT_NAME);
 }
 
 static int verified(struct store_kind *k, struct op *op)
@@ -229,14 +276,20 @@ int s3_put_parse(struct store_kind *k, struct op *op)
                 return verified(k, op);
         if (op->stage == PUT_LOOK)
                 return looked(k, op);
+        if (op->stage == PUT_NAME || op->stage == PUT_NAME_AGAIN)
+                return named(k, op);
         if (!s3_ok(op)) {
                 int err = s3_checksum_answer(k, op, s3_fault(k, op));
+                if (err == -EOPNOTSUPP && op->if_match && op->stage != PUT_PLAIN && k->endpoint)
+                        return without_condition(op);
                 if (op_may_be_ours(op, err))
                         return s3_verify_begin(op, err);
                 return may_be_quotes(k, op, err) ? look_at_refused(op, err) : err;
         }
         s3_checksum_answer(k, op, 0);
-        if (is_quoted(op) && s3_minds(k, S3_PUT_QUOTED) == S3_UNKNOWN)
+        if (op->stage == PUT_PLAIN)
+                s3_learn(k, S3_PUT_IF, S3_IGNORES);
+        if (is_quoted(op) && op->stage != PUT_PLAIN && s3_minds(k, S3_PUT_QUOTED) == S3_UNKNOWN)
                 s3_learn(k, S3_PUT_QUOTED, op->stage == PUT_BARE ? S3_IGNORES : S3_HONORS);
         s3_object(k, &op->rq, &op->obj);
         op->obj.size = op->body.len;
