@@ -21,6 +21,7 @@ struct source {
         const char *src_match; /* what the caller pins */
         unsigned bad_part;     /* answered 403 */
         bool refused;          /* the complete is, by 412 */
+        bool as_object;        /* the reply to a part's copy is that to an object's */
         int err;
         bool keeps; /* the metadata */
         bool guarded;
@@ -34,6 +35,8 @@ struct source {
 static void copy_part(struct source *s, struct fake_req *rq)
 {
         static const char done[] = "<CopyPartResult><ETag>&quot;p&quot;</ETag></CopyPartResult>";
+        static const char other[] =
+                "<CopyObjectResult><ETag>&quot;p&quot;</ETag></CopyObjectResult>";
         uint64_t from, to;
         const char *range = strstr(rq->head.p, "x-amz-copy-source-range: bytes=");
         const char *number = strstr(rq->target, "partNumber=");
@@ -46,6 +49,8 @@ static void copy_part(struct source *s, struct fake_req *rq)
                 s->bytes += to - from + 1;
         if (!s->wrong && strtoul(number + 11, NULL, 10) == s->bad_part)
                 fake_error(rq, 403, "AccessDenied");
+        else if (s->as_object)
+                fake_reply(rq, 200, "", other, sizeof other - 1);
         else
                 fake_reply(rq, 200, "", done, sizeof done - 1);
 }
@@ -123,6 +128,7 @@ static const struct source sources[] = {
         {.size = GiB, .keeps = true, .tags_status = 200, .tags = "team=ml&a%26b="},
         {.size = GiB, .tags_status = 200, .tags = "team=ml&a%26b="},
         {.size = GiB, .keeps = true, .tags_status = 403},
+        {.size = 12 * GiB, .keeps = true, .as_object = true},
 };
 
 START_TEST(what_one_request_cannot_copy_is_copied_in_parts)

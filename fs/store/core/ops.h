@@ -85,6 +85,7 @@ struct op {
         char sum_text[28];        /* the checksum as a header has it; the kind's */
         bool gaps;                /* the parts' numbers have; the kind's */
         bool conflict;            /* an earlier try met another change; the kind's */
+        bool foreign;             /* the last try had a header that is not S3's; the kind's */
         bool plain;               /* keys are listed as they are, not encoded; the kind's */
         bool unseen;              /* the reply to a rename was lost; the kind's */
         bool of_source;           /* the condition that failed was on the source; the kind's */

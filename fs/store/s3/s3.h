@@ -56,6 +56,7 @@ struct store_kind {
                                                such at all, or of the parts of uploads together */
         bool wants_sums;                    /* atomic: the server asked for one */
         bool radosgw;                       /* atomic: it is the gateway of Ceph */
+        bool strict;                        /* atomic: it refuses headers that it does not know */
         enum s3_minds minds[S3_CONDITIONS]; /* atomic */
         struct sign_cache sign_cache;
         struct mutex mtx;
@@ -112,8 +113,10 @@ int s3_put_headers(const struct store_kind *k, struct s3_msg *m, const struct op
 int s3_meta_headers(const struct store_kind *k, struct s3_msg *m, const struct op *op);
 /* Whether it is a copy of an object or of a part of one. */
 bool s3_is_copy(const struct s3_msg *m);
-int s3_copy_source(struct store_kind *k, struct s3_msg *m, const struct op *op, const char *version,
+int s3_copy_source(struct store_kind *k, struct s3_msg *m, struct op *op, const char *version,
                    struct buf *text);
+/* Whether a copy that was refused is to be sent again, without the header of Ceph's gateway. */
+bool s3_without_foreign(struct store_kind *k, struct op *op, int err);
 
 /* s3_request.c: scheme and host of the bucket at a region; `host`: where the latter begins. */
 void s3_add_host(const struct store_kind *k, const char *region, struct buf *url, size_t *host);

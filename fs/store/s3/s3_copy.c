@@ -288,6 +288,8 @@ static int copied_if(struct store_kind *k, struct op *op)
         int err = copied(k, op);
         bool guarded = op->stage == COPY_SEND && has_condition(op);
 
+        if (s3_without_foreign(k, op, err))
+                return OP_AGAIN;
         if (!err && op->stage != COPY_SEND)
                 s3_learn(k, S3_COPY_IF, S3_IGNORES);
         if (guarded && err == -EOPNOTSUPP) { /* it was thought to honor conditions */

@@ -254,7 +254,24 @@ int s3_put_headers(const struct store_kind *k, struct s3_msg *m, const struct op
         return s3_meta_headers(k, m, op);
 }
 
-int s3_copy_source(struct store_kind *k, struct s3_msg *m, const struct op *op, const char *version,
+/* To Ceph's gateway (16.2) x-amz-copy-source-if-match has this name, of a whole object. */
+static bool sends_foreign(const struct store_kind *k, const char *version)
+{
+        bool strict = __atomic_load_n(&k->strict, __ATOMIC_RELAXED) &&
+                      !__atomic_load_n(&k->radosgw, __ATOMIC_RELAXED);
+        return version && k->endpoint && !strict;
+}
+
+/* S3Proxy (3.0) replies 501 to a header that it does not know. */
+bool s3_without_foreign(struct store_kind *k, struct op *op, int err)
+{
+        if (err != -EOPNOTSUPP || !op->foreign || __atomic_load_n(&k->radosgw, __ATOMIC_RELAXED))
+                return false;
+        __atomic_store_n(&k->strict, true, __ATOMIC_RELAXED);
+        return true;
+}
+
+int s3_copy_source(struct store_kind *k, struct s3_msg *m, struct op *op, const char *version,
                    struct buf *text)
 {
         /* "For objects accessed through access points, specify the Amazon Resource Name (ARN) of
@@ -270,7 +287,8 @@ int s3_copy_source(struct store_kind *k, struct s3_msg *m, const struct op *op, 
         s3_header(m, S3_COPY_SOURCE, text->p);
         if (version)
                 s3_header(m, "x-amz-copy-source-if-match", version);
-        if (version && k->endpoint) /* the same to Ceph's gateway (16.2), of a whole object */
+        op->foreign = sends_foreign(k, version);
+        if (op->foreign)
                 s3_header(m, "x-amz-copy-if-match", version);
         return 0;
 }

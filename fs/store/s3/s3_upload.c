@@ -205,21 +205,23 @@ int s3_part_copy_build(struct store_kind *k, struct op *op)
         return op->stage >= PART_SOURCE ? s3_head(k, op, op->src) : send_part_copy(k, op);
 }
 
+/* S3Proxy (3.0) replies as to the copy of an object. */
 static int read_part_copy(struct op *op)
 {
         struct s3_field f[] = {{"CopyPartResult/ETag", BUF_INIT},
                                {"CopyPartResult/ChecksumCRC32C", BUF_INIT},
-                               {"CopyPartResult/ChecksumCRC64NVME", BUF_INIT}};
+                               {"CopyPartResult/ChecksumCRC64NVME", BUF_INIT},
+                               {"CopyObjectResult/ETag", BUF_INIT}};
         struct upload_part part = {.size = op->len};
         char etag[STORE_ETAG_MAX];
 
-        int err = s3_read(op, f, 3, NULL, NULL);
-        s3_etag(f[0].text.p, etag);
+        int err = s3_read(op, f, 4, NULL, NULL);
+        s3_etag(f[f[0].text.len ? 0 : 3].text.p, etag);
         if (op->up->sum == S3_SUM_CRC64NVME)
                 part.has_crc64 = s3_crc64(f[2].text.p, &part.crc64nvme);
         else if (op->up->sum != S3_SUM_NONE)
                 part.has_crc = s3_crc(f[1].text.p, &part.crc32c);
-        s3_fields_release(f, 3);
+        s3_fields_release(f, 4);
         if (!err && !*etag)
                 err = -EBADMSG;
         return err ? s3_unreadable(op, err) : upload_note_part(op->up, op->partno, etag, &part);
@@ -242,6 +244,8 @@ static int part_refused(struct store_kind *k, struct op *op)
 {
         int err = s3_fault(k, op);
 
+        if (s3_without_foreign(k, op, err))
+                return OP_AGAIN;
         if (op->stage == PART_PROBE && !strcmp(op->fault.code, "PreconditionFailed")) {
                 s3_learn(k, S3_PART_IF, S3_HONORS);
                 op->stage = PART_SEND;
