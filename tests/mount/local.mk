@@ -89,6 +89,7 @@ mount_tests = \
 	%D%/odd_names.sh \
 	%D%/options.sh \
 	%D%/other_namespace.sh \
+	%D%/other_servers.sh \
 	%D%/otlp.sh \
 	%D%/parts.sh \
 	%D%/permissions.sh \
