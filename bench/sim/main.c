@@ -87,8 +87,8 @@ static const char usage[] =
         "  --allow-sse-c           s3: objects may be written with a key of the customer's\n"
         "  --copy-if honor|ignore|refuse\n"
         "                          s3: what becomes of a condition on the target of a copy\n"
-        "  --if-match honor|ignore|refuse\n"
-        "                          s3: what becomes of If-Match in what writes an object\n"
+        "  --if-match honor|ignore|refuse, --if-none-match honor|ignore|refuse\n"
+        "                          s3: what becomes of them in what writes an object\n"
         "  --strict-headers        s3: refuse x-amz- headers that the vendor has not\n"
         "  --key-tokens            s3: a list goes on behind a name, encoded if names are\n"
         "  --checksums all|crc64nvme|none\n"
@@ -143,6 +143,7 @@ static const struct option longs[] = {
         {"allow-sse-c", no_argument, NULL, OPT_ALLOW_SSE_C},
         {"copy-if", required_argument, NULL, OPT_COPY_IF},
         {"if-match", required_argument, NULL, OPT_IF_MATCH},
+        {"if-none-match", required_argument, NULL, OPT_IF_NONE_MATCH},
         {"strict-headers", no_argument, NULL, OPT_STRICT_HEADERS},
         {"key-tokens", no_argument, NULL, OPT_KEY_TOKENS},
         {"domain", required_argument, NULL, OPT_DOMAIN},
@@ -390,6 +391,7 @@ static int check_effects(const struct options *o)
                 {OPT_ALLOW_SSE_C, &protocol_s3},
                 {OPT_COPY_IF, &protocol_s3},
                 {OPT_IF_MATCH, &protocol_s3},
+                {OPT_IF_NONE_MATCH, &protocol_s3},
                 {OPT_STRICT_HEADERS, &protocol_s3},
                 {OPT_KEY_TOKENS, &protocol_s3},
                 {OPT_DOMAIN, &protocol_s3},

@@ -33,6 +33,7 @@ enum {
         OPT_ALLOW_SSE_C,
         OPT_COPY_IF,
         OPT_IF_MATCH,
+        OPT_IF_NONE_MATCH,
         OPT_STRICT_HEADERS,
         OPT_KEY_TOKENS,
         OPT_DOMAIN,

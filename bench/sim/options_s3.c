@@ -126,6 +126,8 @@ int option_s3(struct s3_options *o, int opt, char *value)
                 return set_if("copy-if", &o->copy_if, value);
         case OPT_IF_MATCH:
                 return set_if("if-match", &o->if_match, value);
+        case OPT_IF_NONE_MATCH:
+                return set_if("if-none-match", &o->if_none_match, value);
         case OPT_STRICT_HEADERS:
                 o->strict_headers = true;
                 return 0;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Bad arguments of the simulator: one line with cause and remedy, and nothing served.
 . "${srcdir:?}/tests/lib/tap.sh"
-plan 47
+plan 48
 
 refuses() {
 	name=$1 want=$2
@@ -34,7 +34,7 @@ b="--bucket bkt"
 	refuses "a bad rate of requests" 'as 3500,5500' $b --null --request-rate 100
 	refuses "a tier that is none" 'give ARCHIVE_ACCESS' $b --null --archive-tier hot
 	refuses "a bad time" 'as 20ms' $b --null --ttfb 20x
-	for option in request-rate=1,1 session-life=1s read-only-sessions local-zone allow-sse-c copy-if=ignore if-match=ignore strict-headers key-tokens domain=d base-path=/a \
+	for option in request-rate=1,1 session-life=1s read-only-sessions local-zone allow-sse-c copy-if=ignore if-match=ignore if-none-match=ignore strict-headers key-tokens domain=d base-path=/a \
 		access-point=ap=bkt checksums=none object-lock radosgw archive-tier=ARCHIVE_ACCESS; do
 		refuses "--$option with the protocol of Google" "^storesim: --${option%%=*} does nothing here: .*--protocol s3" \
 			$b --null "--$option" --protocol gs

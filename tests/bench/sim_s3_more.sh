@@ -6,7 +6,7 @@
 . "$srcdir/tests/lib/sim.sh"
 curl --help all | grep -q aws-sigv4 || skip_all "curl cannot sign"
 command -v openssl >/dev/null || skip_all "openssl is not installed"
-plan 81
+plan 82
 
 any='x-amz-content-sha256: UNSIGNED-PAYLOAD'
 printf 'hello world' >"$tmp/small"
@@ -134,6 +134,10 @@ sim_stop
 put_if() { req PUT "/bkt/to" -T "$tmp/small" -H "$1"; }
 sim_start --data "$tmp/data" --if-match ignore
 expect_eq "200 200 412" "$(put_if 'If-Match: "x"') $(copy_onto to 'If-Match: "x"') $(put_if 'If-None-Match: *')" "another server ignores If-Match alone"
+sim_stop
+sim_start --data "$tmp/data" --if-none-match ignore
+expect_eq "412 200 200" "$(put_if 'If-Match: "x"') $(copy_onto to 'If-None-Match: *') $(put_if 'If-None-Match: *')" \
+	"another server ignores If-None-Match alone"
 sim_stop
 sim_start --data "$tmp/data" --if-match refuse --strict-headers
 expect_eq "501 501 412" "$(put_if 'If-Match: "x"') $(copy_onto to 'If-Match: "x"') $(put_if 'If-None-Match: *')" "another server refuses If-Match alone"

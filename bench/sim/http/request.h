@@ -140,9 +140,9 @@ struct s3_options {
         bool allow_sse_c; /* objects may be written with a key of the customer's */
         /* What becomes of a condition on the target of a copy. */
         enum s3_if { IF_HONORED, IF_IGNORED, IF_REFUSED } copy_if;
-        enum s3_if if_match; /* the same of If-Match in whatever writes an object */
-        bool strict_headers; /* headers that the vendor has not are refused */
-        bool key_tokens;     /* a page's token is its last name, encoded where names are */
+        enum s3_if if_match, if_none_match; /* the same of these in whatever writes an object */
+        bool strict_headers;                /* headers that the vendor has not are refused */
+        bool key_tokens; /* a page's token is its last name, encoded where names are */
         /* Which checksums of whole objects there are. */
         enum { CHECKSUMS_ALL, CHECKSUMS_CRC64NVME, CHECKSUMS_NONE } checksums;
         bool object_lock; /* what is written must bear a digest */

@@ -12,11 +12,15 @@ static bool is_op(const struct request *x, const char *name)
         return !strcmp(x->op, name);
 }
 
-/* If-Match of what writes an object. */
-static bool guards_a_write(const struct request *x, const char *name)
+/* What becomes of a header of what writes an object. */
+static enum s3_if way_of(const struct service *s, const struct request *x, const char *name)
 {
-        return !strcasecmp(name, "if-match") && (is_op(x, "PutObject") || is_op(x, "CopyObject") ||
-                                                 is_op(x, "CompleteMultipartUpload"));
+        if (!is_op(x, "PutObject") && !is_op(x, "CopyObject") &&
+            !is_op(x, "CompleteMultipartUpload"))
+                return IF_HONORED;
+        if (!strcasecmp(name, "if-match"))
+                return s->s3->if_match;
+        return strcasecmp(name, "if-none-match") ? IF_HONORED : s->s3->if_none_match;
 }
 
 /* Headers of the vendor's in the requests of a client, by what they begin with. */
@@ -59,13 +63,12 @@ bool s3_refused_by_ways(const struct service *s, struct request *x)
 
         for (unsigned i = 0; i < x->rq.nheaders; i++) {
                 struct http_header *h = &x->rq.headers[i];
-                bool guards = guards_a_write(x, h->name);
-                if ((guards && s->s3->if_match == IF_REFUSED) ||
-                    (s->s3->strict_headers && is_foreign(h->name))) {
+                enum s3_if way = way_of(s, x, h->name);
+                if (way == IF_REFUSED || (s->s3->strict_headers && is_foreign(h->name))) {
                         s3_error(x, "NotImplemented");
                         return true;
                 }
-                if (guards && s->s3->if_match == IF_IGNORED)
+                if (way == IF_IGNORED)
                         h->name = nothing;
         }
         return false;
