@@ -57,6 +57,7 @@ mount_tests = \
 	%D%/hard_links.sh \
 	%D%/hns.sh \
 	%D%/idle.sh \
+	%D%/ignored_conditions.sh \
 	%D%/huge.sh \
 	%D%/interrupt.sh \
 	%D%/kill.sh \

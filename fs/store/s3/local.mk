@@ -4,6 +4,7 @@ fs_store_libstore_la_SOURCES += \
 	%D%/s3.c \
 	%D%/s3_arn.c \
 	%D%/s3.h \
+	%D%/s3_check.c \
 	%D%/s3_checksum.c \
 	%D%/s3_complete.c \
 	%D%/s3_copy.c \

@@ -27,13 +27,19 @@ enum s3_condition {
         S3_COMPLETE_IF,
         S3_PART_IF,
         S3_PUT_IF,
+        S3_PUT_ABSENT,
         S3_PUT_QUOTED,
         S3_CHECKSUMS,
         S3_APPEND,
         S3_RENAME,
         S3_CONDITIONS
 };
-enum s3_minds { S3_UNKNOWN, S3_HONORS, S3_IGNORES };
+enum s3_minds {
+        S3_UNKNOWN,
+        S3_HONORS,
+        S3_IGNORES,
+        S3_UNTOLD /* it ignores it, and the log, which was not open then, is to say so */
+};
 
 enum { S3_REGION_MAX = 64 };
 
@@ -203,10 +209,12 @@ int s3_list_express_parse(struct store_kind *k, struct op *op);
 /* s3_list.c */
 /* What asks for the unfinished uploads below op->prefix, behind op->marker. */
 void s3_uploads_query(struct s3_msg *m, const struct op *op);
-op_build_fn s3_check_build, s3_check_write_build, s3_list_build, s3_uploads_build,
-        s3_delete_many_build;
-op_parse_fn s3_check_parse, s3_check_write_parse, s3_list_parse, s3_uploads_parse,
-        s3_delete_many_parse;
+op_build_fn s3_list_build, s3_uploads_build, s3_delete_many_build;
+op_parse_fn s3_list_parse, s3_uploads_parse, s3_delete_many_parse;
+
+/* s3_check.c */
+op_build_fn s3_check_build, s3_check_write_build;
+op_parse_fn s3_check_parse, s3_check_write_parse;
 
 /* s3_upload.c */
 op_build_fn s3_create_build, s3_part_build, s3_part_copy_build, s3_abort_build, s3_parts_build;

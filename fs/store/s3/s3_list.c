@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* s3_list.c: requests on the bucket: listings, the check, deleting many. */
+/* s3_list.c: requests on the bucket: listings, deleting many. */
 #include "store/s3/s3.h"
 
 #include <errno.h>
@@ -10,45 +10,6 @@
 #include "base/banned.h"
 
 /* --- objects --- */
-
-int s3_check_build(struct store_kind *k, struct op *op)
-{
-        CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_GET, NULL);
-        s3_query(&m, "list-type", "2");
-        s3_query(&m, "max-keys", "1");
-        s3_query(&m, "prefix", op->prefix);
-        return s3_send(k, op, &m);
-}
-
-int s3_check_parse(struct store_kind *k, struct op *op)
-{
-        if (!s3_ok(op) || s3_is_error_body(op))
-                return s3_fault(k, op);
-        if (strstr(op->in.p, "<ListBucketResult")) {
-                op->empty =
-                        !strstr(op->in.p, "<Contents>") && !strstr(op->in.p, "<IsTruncated>true");
-                return 0;
-        }
-        op->fault.status = op->rq.status; /* any web server says 200 to something */
-        return -EIO;
-}
-
-/* "You must be allowed to perform the s3:PutObject action on an object to complete a multipart
- * upload" (user guide, "Multipart upload API and permissions"). */
-int s3_check_write_build(struct store_kind *k, struct op *op)
-{
-        CLEANUP(s3_msg_release) struct s3_msg m = S3_MSG(HTTP_POST, op->key);
-
-        s3_query(&m, "uploadId", op->id);
-        s3_header(&m, "Content-Type", "application/xml");
-        m.xml = &op->text;
-        return s3_send(k, op, &m);
-}
-
-int s3_check_write_parse(struct store_kind *k, struct op *op)
-{
-        return s3_ok(op) && !s3_is_error_body(op) ? 0 : s3_fault(k, op);
-}
 
 int s3_list_build(struct store_kind *k, struct op *op)
 {

@@ -18,6 +18,7 @@ static const char *const instead[S3_CONDITIONS] = {
         [S3_COMPLETE_IF] = "If-Match in the completion of an upload: names are looked at before it",
         [S3_PART_IF] = "conditions of the copy of a part: its source is looked at after it",
         [S3_PUT_IF] = "If-Match in a put: names are looked at before it",
+        [S3_PUT_ABSENT] = "If-None-Match in a put: names are looked at before it",
         [S3_PUT_QUOTED] = "ETags in quotes in If-Match: they are sent without",
         [S3_CHECKSUMS] = "checksums of what is written: bytes that change on the way are not found",
         [S3_APPEND] = "x-amz-write-offset-bytes: what is appended to is copied in parts",

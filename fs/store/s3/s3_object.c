@@ -125,8 +125,8 @@ int s3_get_parse(struct store_kind *k, struct op *op)
  * be, the put is sent again with the bare ETag, which is as good a condition. */
 
 /* Swift's middleware (2.38) knows no other condition of a put than that nothing is there, and
- * refuses If-Match with 501. Then a head of the name comes before each such put, also before one
- * that is sent again. */
+ * refuses If-Match with 501. Garage knows none and ignores them, which s3_check.c finds out. Then a
+ * head of the name comes before each such put, also before one that is sent again. */
 
 /* op->stage, beside S3_VERIFY. */
 enum {
@@ -139,7 +139,10 @@ enum {
 
 static void choose_stage(const struct store_kind *k, struct op *op)
 {
-        if (!op->stage && op->if_match && s3_minds(k, S3_PUT_IF) == S3_IGNORES)
+        bool looks = (op->if_match && s3_minds(k, S3_PUT_IF) >= S3_IGNORES) ||
+                     (op->if_absent && s3_minds(k, S3_PUT_ABSENT) >= S3_IGNORES);
+
+        if (!op->stage && looks)
                 op->stage = PUT_NAME;
         if (op->stage == PUT_PLAIN && op->maybe_done)
                 op->stage = PUT_NAME_AGAIN;
@@ -247,12 +250,14 @@ static int named(struct store_kind *k, struct op *op)
 {
         struct store_object found;
         bool again = op->stage == PUT_NAME_AGAIN;
+        int lost = op->if_absent ? -EEXIST : -ESTALE;
 
         int err = s3_head_reply(k, op, &found);
         if (err && err != -ENOENT)
                 return err;
-        if (err || strcmp(found.etag, op->if_match)) /* what was put has the name, too */
-                return again ? s3_verify_begin(op, -ESTALE) : -ESTALE;
+        bool holds = op->if_absent ? err == -ENOENT : !err && !strcmp(found.etag, op->if_match);
+        if (!holds) /* what was put has the name, too */
+                return again ? s3_verify_begin(op, lost) : lost;
         return go_on(op, PUT_PLAIN);
 }
 
@@ -288,7 +293,7 @@ int s3_put_parse(struct store_kind *k, struct op *op)
         }
         s3_checksum_answer(k, op, 0);
         if (op->stage == PUT_PLAIN)
-                s3_learn(k, S3_PUT_IF, S3_IGNORES);
+                s3_learn(k, op->if_match ? S3_PUT_IF : S3_PUT_ABSENT, S3_IGNORES);
         if (is_quoted(op) && op->stage != PUT_PLAIN && s3_minds(k, S3_PUT_QUOTED) == S3_UNKNOWN)
                 s3_learn(k, S3_PUT_QUOTED, op->stage == PUT_BARE ? S3_IGNORES : S3_HONORS);
         s3_object(k, &op->rq, &op->obj);
