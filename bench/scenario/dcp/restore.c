@@ -193,15 +193,16 @@ static int one_restore(struct dcp_job *j, size_t epoch, double *fetched)
         return err;
 }
 
-static int remove_file(struct dcp_job *j, const char *name, bool failed)
+/* *first: why the first of them stays, which is told and stands for all. */
+static void remove_file(struct dcp_job *j, const char *name, bool failed, int *first)
 {
         int err = j->timed.io ? j->storage->ops->remove(j->timed.io, name) : 0;
 
         /* a save that failed, or a signal, has removed it; that a mount has ended is told */
-        if (!err || err == -ENOENT || (failed && err == -ENOTCONN))
-                return 0;
+        if (!err || err == -ENOENT || (failed && err == -ENOTCONN) || *first)
+                return;
         run_error(j->run, "remove: %s", j->timed.io->why);
-        return err;
+        *first = err;
 }
 
 /* The directory that all restores read, removed at the end by who wrote it. */
@@ -209,10 +210,10 @@ static int remove_save(struct dcp_job *j, bool failed)
 {
         int err = 0;
 
-        for (size_t i = 0; i < j->files.n && !err; i++)
-                err = remove_file(j, j->files.v[i]->name, failed);
-        if (!err && j->part.rank == 0)
-                err = remove_file(j, DCP_METADATA, failed);
+        for (size_t i = 0; i < j->files.n; i++)
+                remove_file(j, j->files.v[i]->name, failed, &err);
+        if (j->part.rank == 0)
+                remove_file(j, DCP_METADATA, failed, &err);
         return coll_agree(&j->part, err);
 }
 
