@@ -9,6 +9,7 @@ fault_tests = \
 	%D%/first_refused.sh \
 	%D%/found_between.sh \
 	%D%/frozen.sh \
+	%D%/gs_frozen.sh \
 	%D%/gs_lost.sh \
 	%D%/gs_lost_keys.sh \
 	%D%/gs_pieces_stay.sh \

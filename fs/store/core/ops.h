@@ -9,8 +9,6 @@
 #ifndef CKPTFS_STORE_OPS_H
 #define CKPTFS_STORE_OPS_H
 
-#include <time.h>
-
 #include "base/buf.h"
 #include "store.h"
 #include "store/http/http.h"
@@ -133,7 +131,8 @@ struct op {
         struct op_fault refused;    /* and why; the kind's */
         int head_status;            /* of a head that was refused without a word; the kind's */
         size_t at;                  /* the kind's: how much of a list is done */
-        time_t since;               /* the kind's: when it began to wait */
+        int64_t since_ms;           /* the kind's: since when it waits in vain, */
+        unsigned sends;             /* and how often others had moved by then */
         size_t page;                /* where this page's entries begin; the kind's */
         struct buf text;            /* a body to send that the kind made */
         struct buf in;              /* the reply's body, of all but a get */

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mutex.h"
 #include "base/cleanup.h"
@@ -29,20 +28,13 @@ enum { GRAIN = 256 << 10, STATUS_GOES_ON = 308, STATUS_GONE = 410 };
  * touches: that is one at a time. */
 struct store_stream {
         unsigned next;    /* number of the part whose turn it is */
-        time_t moved;     /* atomic: when a byte was last sent, CLOCK_MONOTONIC */
+        unsigned sends;   /* atomic: how often bytes were sent */
         uint64_t kept;    /* what the server has */
         char path[8192];  /* of the session, when it was begun anew: it may tell our name */
         size_t nrest;     /* bytes at the end that were not sent, */
         char rest[GRAIN]; /* these */
         char next_rest[GRAIN];
 };
-
-static time_t now_s(void)
-{
-        struct timespec ts;
-        clock_gettime(CLOCK_MONOTONIC, &ts);
-        return ts.tv_sec;
-}
 
 static struct store_stream *stream_of(struct store_upload *up)
 {
@@ -170,7 +162,7 @@ static int read_stream(void *arg, uint64_t off, void *dst, size_t len)
         struct store_stream *s = op->up->stream;
         char *to = dst;
 
-        __atomic_store_n(&s->moved, now_s(), __ATOMIC_RELAXED);
+        __atomic_add_fetch(&s->sends, 1, __ATOMIC_RELAXED);
         off += op->at;
         if (off < s->nrest) {
                 size_t n = s->nrest - off < len ? (size_t)(s->nrest - off) : len;
@@ -206,13 +198,13 @@ static int send_grains(struct store_kind *k, struct op *op)
 }
 
 /* Whose turn it is: 0, -EAGAIN for a part that has to wait, or why it is in vain. It waits as long
- * as the parts before it move. */
+ * as the parts before it move, and not while the process is stopped. */
 static int turn(struct op *op)
 {
         struct store_stream *s = stream_of(op->up);
         bool over = __atomic_load_n(&op->up->over, __ATOMIC_RELAXED) ||
                     __atomic_load_n(&op->up->failed, __ATOMIC_RELAXED);
-        time_t now = now_s();
+        int64_t now = http_running_ms(&op->rq);
 
         if (!s)
                 return -ENOMEM;
@@ -222,12 +214,11 @@ static int turn(struct op *op)
                   : op->partno > s->next ? -EAGAIN
                                          : 0;
         mutex_unlock(&op->up->mtx);
-        time_t moved = __atomic_load_n(&s->moved, __ATOMIC_RELAXED);
-        if (!op->since)
-                op->since = now;
-        if (op->since < moved)
-                op->since = moved;
-        if (err == -EAGAIN && (now - op->since) * 1000 > op->retry.deadline_ms)
+        unsigned sends = __atomic_load_n(&s->sends, __ATOMIC_RELAXED);
+        if (!op->since_ms || op->sends != sends)
+                op->since_ms = now;
+        op->sends = sends;
+        if (err == -EAGAIN && now - op->since_ms > (int64_t)op->retry.deadline_ms)
                 err = -EOPNOTSUPP;
         if (err == -EOPNOTSUPP)
                 snprintf(op->fault.message, sizeof op->fault.message,
