@@ -51,10 +51,16 @@ static void answer(void *arg, struct fake_req *rq)
                 send(rq->fd, reply, strlen(reply), MSG_NOSIGNAL);
 }
 
+/* A deadline ends what is asked for again and again; a slow machine has time for the rest. */
+static struct store *open_store(const struct fake *f, int err)
+{
+        return fake_store(f, &(struct store_config){.deadline_ms = err == -ETIMEDOUT ? 300 : 0});
+}
+
 START_TEST(a_status_is_the_one_that_the_reply_begins_with)
 {
         struct fake *f = fake_start(answer, (void *)heads[_i].reply);
-        struct store *s = fake_store(f, &(struct store_config){.deadline_ms = 300});
+        struct store *s = open_store(f, heads[_i].err);
         struct store_object obj;
 
         ck_assert_int_eq(store_put_wait(s, "k", "x", 1, NULL, NULL, &obj), heads[_i].err);
@@ -73,7 +79,7 @@ START_TEST(a_server_that_issues_credentials_has_the_status_of_its_first_line)
                               .url = fake_url(f),
                               .headers = &none,
                               .body = &none,
-                              .timeout_ms = 5000,
+                              .timeout_ms = 60000,
                               .reply = BUF_INIT,
                               .reply_headers = BUF_INIT};
 
@@ -87,12 +93,13 @@ START_TEST(a_server_that_issues_credentials_has_the_status_of_its_first_line)
 }
 END_TEST
 
-/* The first header of the second reply is folded: it goes on with none. */
+/* The first header of the second reply is folded: it goes on with none. The third is good. */
 static void answer_folded(void *arg, struct fake_req *rq)
 {
-        static const char *const replies[] = {"HTTP/1.1 200 OK\r\n" REST,
-                                              "HTTP/1.1 200 OK\r\n so: folded\r\n" REST};
-        const char *reply = replies[rq->n > 1];
+        static const char *const replies[] = {
+                "HTTP/1.1 200 OK\r\n" REST, "HTTP/1.1 200 OK\r\n so: folded\r\n" REST,
+                "HTTP/1.1 200 OK\r\nETag: \"third\"\r\nContent-Length: 0\r\n\r\n"};
+        const char *reply = replies[rq->n < 3 ? rq->n - 1 : 2];
 
         (void)arg;
         if (fake_body(rq))
@@ -102,10 +109,13 @@ static void answer_folded(void *arg, struct fake_req *rq)
 START_TEST(a_folded_header_goes_on_with_no_header_of_another_reply)
 {
         struct fake *f = fake_start(answer_folded, NULL);
-        struct store *s = fake_store(f, &(struct store_config){.deadline_ms = 300});
+        struct store *s = fake_store(f, NULL);
+        struct store_object obj;
 
         ck_assert_int_eq(store_put_wait(s, "k", "x", 1, NULL, NULL, NULL), 0);
-        ck_assert_int_eq(store_put_wait(s, "k", "x", 1, NULL, NULL, NULL), -ETIMEDOUT);
+        ck_assert_int_eq(store_put_wait(s, "k", "x", 1, NULL, NULL, &obj), 0);
+        ck_assert_str_eq(obj.etag, "\"third\"");
+        ck_assert_uint_eq(fake_requests(f), 3);
         store_close(s);
         fake_stop(f);
 }
@@ -129,7 +139,7 @@ static const struct {
 START_TEST(a_body_of_two_lengths_is_not_taken)
 {
         struct fake *f = fake_start(answer, (void *)bodies[_i].reply);
-        struct store *s = fake_store(f, &(struct store_config){.deadline_ms = 300});
+        struct store *s = open_store(f, bodies[_i].result);
         char got[8] = "";
 
         ck_assert_int_eq(store_get_wait(s, "k", 0, got, sizeof got, NULL), bodies[_i].result);
@@ -144,7 +154,7 @@ START_TEST(an_object_whose_length_is_not_said_is_not_empty)
 {
         static const char s3[] = "HTTP/1.1 200 OK\r\nETag: \"e\"\r\n\r\n";
         struct fake *f = fake_start(answer, (void *)s3);
-        struct store *s = fake_store(f, &(struct store_config){.deadline_ms = 300});
+        struct store *s = fake_store(f, NULL);
         struct store_object obj;
 
         ck_assert_int_eq(store_head_wait(s, "k", &obj), -EIO);

@@ -64,6 +64,7 @@ END_TEST
 struct order {
         char first[64]; /* letters of the keys in the order in which they came */
         unsigned n;
+        bool queued; /* atomic: all have been asked for, and the first is answered */
 };
 
 static void note_order(void *arg, struct fake_req *rq)
@@ -72,7 +73,8 @@ static void note_order(void *arg, struct fake_req *rq)
 
         if (o->n < sizeof o->first)
                 o->first[o->n++] = rq->target[strlen(rq->target) - 1];
-        usleep(1000);
+        while (!__atomic_load_n(&o->queued, __ATOMIC_SEQ_CST))
+                usleep(1000);
         fake_reply(rq, 200, "ETag: \"e\"\r\n", "", 0);
 }
 
@@ -90,6 +92,7 @@ START_TEST(files_take_turns_at_the_connections)
                 ck_assert_int_eq(store_put(s, "dir/a", &body, NULL, NULL, event_done, &e), 0);
         for (int i = 0; i < FEW; i++)
                 ck_assert_int_eq(store_put(s, "dir/b", &body, NULL, NULL, event_done, &e), 0);
+        __atomic_store_n(&o.queued, true, __ATOMIC_SEQ_CST);
         ck_assert_int_eq(event_wait(&e, MANY + FEW), 0);
         ck_assert_uint_eq(o.n, MANY + FEW);
         for (unsigned i = 0; i < o.n; i++)
