@@ -30,7 +30,7 @@ identity '{"issue": {"only": true}, "ecs.credentials": {"answer": "garbage"}}'
 refused "a web page is taken for no credentials" 'no JSON' "$(full)"
 identity '{"issue": {"only": true}, "ecs.credentials": {"delay": "20s"}}'
 refused "a server that hangs is not left for the instance's role" '^ckptctl: container credentials at .*[Tt]imed out' \
-	"$(full)" "AWS_EC2_METADATA_SERVICE_ENDPOINT=$url"
+	"$(full)" "AWS_EC2_METADATA_SERVICE_ENDPOINT=$url" AWS_METADATA_SERVICE_TIMEOUT=
 expect_eq 0 "$(served imds.token)" "the instance's role is not asked"
 identity '{"issue": {"only": true}, "ecs.credentials": {"answer": "refuse", "status": 429}}'
 refused "a server that refuses is not left for the instance's role" 'container credentials at .* answers 429' \

@@ -22,7 +22,7 @@ head -c 12000000 /dev/urandom >"$tmp/bytes"
 echo '[]' >"$tmp/faults.json"
 sim_options="--faults $tmp/faults.json"
 unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_CONFIG_FILE AWS_SHARED_CREDENTIALS_FILE
-export HOME="$home" AWS_EC2_METADATA_DISABLED=true
+export HOME="$home" AWS_EC2_METADATA_DISABLED=true AWS_METADATA_SERVICE_TIMEOUT=60
 
 # rules STATUS [RULES]: the containers' endpoint, which no mount asks, tells that they are in force
 rules() {

@@ -4,9 +4,9 @@
 . "$srcdir/tests/lib/mount.sh"
 . "$srcdir/tests/lib/creds.sh"
 need_fuse
-plan 30
+plan 31
 CKPTFS_TEST_BUCKET=ckpt--usw2-az1--x-s3 CKPTFS_TEST_SCHEME=s3
-sim_bucket=$CKPTFS_TEST_BUCKET sim_options="--session-life 8s" sim_store="--data $tmp/store"
+sim_bucket=$CKPTFS_TEST_BUCKET sim_store="--data $tmp/store"
 mkdir "$tmp/store"
 by_host() { export CKPTFS_TEST_ENDPOINT="http://localhost:${url##*:}"; } # which names the bucket
 identity '{"keys": {}}'
@@ -26,6 +26,11 @@ check "a large file goes in parts" sh -c 'head -c 40000000 /dev/zero >"$1/large"
 check "a change of metadata is a copy, signed without a session" chmod 600 "$mnt/b"
 check "the parts that an append copies are signed without a session" sh -c 'echo end >>"$1/large"' sh "$mnt"
 expect_eq "600 40000004" "$(stat -c %a "$mnt/b") $(wc -c <"$mnt/large")" "a change of metadata and an append take effect"
+umount_ckptfs
+sim_options='--session-life 8s'
+identity '{"keys": {}}'
+by_host
+mount_ckptfs log_level=debug attr_ttl=0
 renewed() { [ "$(served CreateSession)" -ge 3 ]; }
 check "sessions are renewed" wait_for 60 renewed
 expect_eq 40000004 "$(wc -c <"$mnt/large")" "renewed sessions go on to sign"

@@ -18,9 +18,9 @@ rules() {
 
 echo '[]' >"$tmp/faults.json"
 sim_options="--faults $tmp/faults.json"
-identity '{"issue": {"only": true, "expires_in": 8}}'
+identity '{"issue": {"only": true, "expires_in": 16}}'
 unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
-export AWS_EC2_METADATA_SERVICE_ENDPOINT="$url" HOME="$home" CKPTFS_TEST_ENDPOINT="$url"
+export AWS_EC2_METADATA_SERVICE_ENDPOINT="$url" AWS_METADATA_SERVICE_TIMEOUT=60 HOME="$home" CKPTFS_TEST_ENDPOINT="$url"
 mount_ckptfs log_level=debug
 expect_eq "ok ok ok" "$(writes a)" "the instance's keys sign a write"
 check "new keys are fetched before the old ones end" wait_for 60 asked 3

@@ -75,7 +75,7 @@ opens "a role is assumed with the keys of the environment" "$(sts)" -oprofile=en
 opens "a role is assumed with the keys of the instance" "$(sts)" AWS_PROFILE=instance "AWS_EC2_METADATA_SERVICE_ENDPOINT=$url"
 identity "{\"issue\": {\"only\": true}, \"imds.token\": {\"delay\": \"3s\", \"times\": 1}, $demands}}"
 refused "the instance's role is not taken in place of the role when its first answer is slow" 'hop limit' \
-	"$(sts)" AWS_PROFILE=instance "AWS_EC2_METADATA_SERVICE_ENDPOINT=$url"
+	"$(sts)" AWS_PROFILE=instance "AWS_EC2_METADATA_SERVICE_ENDPOINT=$url" AWS_METADATA_SERVICE_TIMEOUT=
 refused "a wrong key is refused by STS" 'STS at .* 403 SignatureDoesNotMatch' "$(sts)" AWS_PROFILE=badsource
 refused "a role that wants an external id is told by name" 'AccessDenied.*assume arn:aws:iam::1:role/r' \
 	"$(sts)" AWS_PROFILE=noext

@@ -12,7 +12,8 @@
 # With $as_who, a command that runs another, it is run by that. $cannot_read is one for which permissions of
 # files count, also for root; empty where there is none.
 #
-# An argument that begins with -o is an option of ckptctl.
+# An argument that begins with -o is an option of ckptctl. Services of the machine have a minute for a reply, which is a
+# second by default: AWS_METADATA_SERVICE_TIMEOUT= is for what hangs.
 [ -n "${tap_n:-}" ] || . "$srcdir/tests/lib/tap.sh"
 
 : "${scheme:=s3}"
@@ -60,7 +61,7 @@ identity() {
 
 # try VAR=VALUE... [-o option...]: its status; the message is in $tmp/err.
 try() {
-	variables='' options="log=$log,log_level=debug,deadline=2s"
+	variables=AWS_METADATA_SERVICE_TIMEOUT=60 options="log=$log,log_level=debug,deadline=60s"
 	for word; do
 		case $word in
 		-o*) options="$options,${word#-o}" ;;
@@ -71,7 +72,7 @@ try() {
 	*endpoint=*) ;;
 	*) options="$options,endpoint=$url" ;;
 	esac
-	eval "timeout 60 ${as_who:-} env -i PATH='$PATH' HOME='$home' ASAN_OPTIONS='${ASAN_OPTIONS-}' \
+	eval "timeout 600 ${as_who:-} env -i PATH='$PATH' HOME='$home' ASAN_OPTIONS='${ASAN_OPTIONS-}' \
 		TSAN_OPTIONS='${TSAN_OPTIONS-}' LLVM_PROFILE_FILE='${LLVM_PROFILE_FILE-}' $variables '$builddir/ckptctl' uploads list \
 		-o '$options' '${bucket_url:-$scheme://${sim_bucket:-bkt}}'" >"$tmp/out" 2>"$tmp/err"
 	rc=$?
