@@ -32,14 +32,12 @@ check "what libstore hands out is copied once to where the shard is, and what it
 	| .save.copied.host_bytes == 0 and .load.copied.host_bytes == .load.bytes' s3/*/*/run_results.json
 
 # A part that is sent again is the client's and the store's, not the rank's.
-echo '[{"op": "UploadPart", "part": 2, "times": 1, "do": "status"}]' >faults
-kill -HUP "$store_pid"
+store_rules faults '[{"op": "UploadPart", "part": 2, "times": 1, "do": "status"}]'
 ranks $shards epochs=1 phase=save storage=s3 s3.uri=$uri/p s3.endpoint="$CKPTFS_TEST_ENDPOINT" out=again
 expect_eq "$(took)" "$(($(of again .save.bytes) + 5242880))" "what is sent again the store counts, and the rank does not"
 check "the result shows what was sent again" jq -e '.job_results[0].metrics.save
 	| .counted.sent_bytes >= .bytes + 5242880 and .counted.over_ranks > 1.1' again/*/*/run_results.json
-echo '[]' >faults
-kill -HUP "$store_pid"
+store_rules faults '[]'
 
 ranks dcp_ddp_save model=gpt-mini optimizer=on thread_count=3 storage=s3 s3.uri=$uri/dcp s3.endpoint="$CKPTFS_TEST_ENDPOINT" out=dcp
 metadata=$(awk '$2 == "PutObject" && $4 ~ /metadata/ { n += $7 } END { print n + 0 }' requests)
@@ -72,7 +70,7 @@ if [ -w /dev/fuse ]; then
 	for try in 1 2 3 4 5 6 7 8; do
 		before=$(drops)
 		:>requests
-		timeout 120 "$builddir/ckptbench" $shards storage=mount mount.path="$tmp/mnt" out=mount >run.out 2>&1
+		timeout 600 "$builddir/ckptbench" $shards storage=mount mount.path="$tmp/mnt" out=mount >run.out 2>&1
 		status=$?
 		[ "$(drops)" != "$before" ] || break
 		diag "caches were dropped meanwhile: $(grep counted run.out)"

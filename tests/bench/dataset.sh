@@ -185,15 +185,13 @@ expect_eq "4 0" "$(result saves '.metrics.save_times_s | length') $(find deep -t
 read_ok "checkpoints are saved in a bucket" s3saves dataset=$images path=disk checkpoint.save_one_in=10 checkpoint.destination=s3 \
 	checkpoint.uri=s3://$CKPTFS_TEST_BUCKET/saves s3.endpoint="$CKPTFS_TEST_ENDPOINT" checkpoint.model=demo
 refused='"key": "fails/*", "skip": 1, "do": "status", "status": 403, "code": "AccessDenied"'
-echo "[{\"op\": \"PutObject\", $refused}, {\"op\": \"CreateMultipartUpload\", $refused}]" >faults
-kill -HUP "$store_pid"
+store_rules faults "[{\"op\": \"PutObject\", $refused}, {\"op\": \"CreateMultipartUpload\", $refused}]"
 bench dataset $small dataset=$images path=disk checkpoint.save_one_in=10 checkpoint.destination=s3 epochs=2 \
 	checkpoint.uri=s3://$CKPTFS_TEST_BUCKET/fails s3.endpoint="$CKPTFS_TEST_ENDPOINT" checkpoint.model=demo >run.out 2>err
 expect_eq "1 1 1" "$(($? != 0)) $(grep -c 'checkpoint batch10.ckpt' err) $(grep -c 'checkpoint batch10.ckpt: .*Permission denied' err)" \
 	"a save that failed in the place of an older one is told once, and not looked for"
 diag "$(cat err)"
-echo '[]' >faults
-kill -HUP "$store_pid"
+store_rules faults '[]'
 
 mounted=no
 if [ -w /dev/fuse ]; then
@@ -204,11 +202,11 @@ fi
 if [ $mounted = yes ]; then
 	mkdir cache
 	cached="dataset $small dataset=$images epochs=2 mount.path=$tmp/mnt"
-	timeout 120 "$builddir/ckptbench" $cached dataloader=mountpointcache mount.cache="$tmp/cache" out=none >run.out 2>err
+	timeout 600 "$builddir/ckptbench" $cached dataloader=mountpointcache mount.cache="$tmp/cache" out=none >run.out 2>err
 	expect_eq "1 1" "$? $(grep -c 'mount.cache=.*/cache is empty behind the last epoch' err)" \
 		"a mount that keeps nothing in its cache on a disk is told"
 	echo block >cache/block # a stand-in for what a mount with a cache leaves
-	timeout 120 "$builddir/ckptbench" $cached dataloader=mountpoint,mountpointcache mount.cache="$tmp/cache" out=mount >run.out 2>&1
+	timeout 600 "$builddir/ckptbench" $cached dataloader=mountpoint,mountpointcache mount.cache="$tmp/cache" out=mount >run.out 2>&1
 	expect_eq "0 180 180" "$? $(jq -r '[.job_results[].metrics.samples] | join(" ")' mount/*/*/run_results.json)" \
 		"a data set is read through a mount, with a cache on a disk and without"
 	expect_eq "before each epoch false, before each epoch true" "$(jq -r '[.job_results[].setup
@@ -224,7 +222,7 @@ suite="-cd $srcdir/tests/bench/suite $at"
 mkdir -p nvme/checkpoints
 if [ $mounted = yes ] && bench_has HAVE_LIBARCHIVE; then
 	gen $at dataset=100k_496x387_images --shard-size 20KiB
-	timeout 120 "$builddir/ckptbench" dataset $suite s3.region=us-east-1 mount.path="$tmp/mnt" mount.cache="$tmp/cache" out=suite >run.out 2>&1
+	timeout 600 "$builddir/ckptbench" dataset $suite s3.region=us-east-1 mount.path="$tmp/mnt" mount.cache="$tmp/cache" out=suite >run.out 2>&1
 	expect_eq "0 s3iterabledataset s3mapdataset fsspec mountpoint mountpointcache 900" "$? $(jq -r '[.job_results[]
 		| .setup.dataloader, .metrics.samples] | (map(strings) | join(" ")) + " " + (map(numbers) | unique | join(" "))' \
 		suite/*/*/run_results.json)" "the configuration of the Python suite runs as it is published"

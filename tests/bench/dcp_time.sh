@@ -28,12 +28,11 @@ check "a shard of one rank has no such phases" jq -e '.job_results[0].metrics.sa
 # A store that takes 40 connections: 32 clients, one a file, would have twice as many.
 store_start storesim --connections 40 --faults "$tmp/faults"
 s3="model=gpt-mini storage=s3 s3.uri=s3://$CKPTFS_TEST_BUCKET/p s3.endpoint=$CKPTFS_TEST_ENDPOINT s3.connections=2"
-check "many files of a rank are saved" timeout 120 "$builddir/ckptbench" dcp_ddp_save $s3 thread_count=32 optimizer=on out=save
+check "many files of a rank are saved" timeout 600 "$builddir/ckptbench" dcp_ddp_save $s3 thread_count=32 optimizer=on out=save
 suffix=$(jq -r '.job_results[0].setup.suffix' save/*/*/run_results.json)
-check "the checkpoint is loaded again" timeout 120 "$builddir/ckptbench" dcp_ddp_load $s3 suffix="$suffix" optimizer=on out=load
+check "the checkpoint is loaded again" timeout 600 "$builddir/ckptbench" dcp_ddp_load $s3 suffix="$suffix" optimizer=on out=load
 expect_eq 0 "$(grep -c 'connections are open' "$store_log")" "many files of a rank go over the connections of one client"
-echo '[{"op": "GetObject", "key": "p/'"$suffix"'/.metadata", "times": 1, "do": "delay", "stall": "300ms"}]' >faults
-kill -HUP "$store_pid"
+store_rules faults '[{"op": "GetObject", "key": "p/'"$suffix"'/.metadata", "times": 1, "do": "delay", "stall": "300ms"}]'
 bench dcp_ddp_load $s3 suffix="$suffix" optimizer=on out=late >late.out 2>&1 || diag "$(cat late.out)"
 check "a load begins before .metadata is read" jq -e '.job_results[0]
 	| .metrics.load.plan_s >= 0.3 and .metrics.corrected_load_durations_s[0] >= .metrics.load.plan_s' late/*/*/run_results.json

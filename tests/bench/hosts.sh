@@ -29,7 +29,7 @@ chmod +x bin/rsh-stand-in
 # on_hosts command...: with mpirun's logins by the stand-in
 on_hosts() {
 	OMPI_MCA_plm_rsh_agent="$tmp/bin/rsh-stand-in" OMPI_MCA_oob_tcp_if_include=lo OMPI_MCA_btl_tcp_if_include=lo \
-		OMPI_MCA_pml=ob1 HOSTS=host1:2,host2:2 CKPT_DIR_PATH="$tmp/disk" NUM_LAYERS=1 timeout 100 "$@"
+		OMPI_MCA_pml=ob1 HOSTS=host1:2,host2:2 CKPT_DIR_PATH="$tmp/disk" NUM_LAYERS=1 timeout 600 "$@"
 }
 mkdir first groups one
 if unshare --uts true 2>/dev/null; then
@@ -67,7 +67,7 @@ trains='[.job_results[] | "\(.setup.mode):\(.setup.stages):\(.setup.ranks):\(.se
 for sample in train_ddp train_pdp; do
 	mkdir $sample.here
 	# shellcheck disable=SC2086
-	(cd $sample.here && PATH="$tmp/standin:$PATH" SLURM_SUBMIT_DIR=$PWD timeout 100 sh "$samples/$sample.sbatch" \
+	(cd $sample.here && PATH="$tmp/standin:$PATH" SLURM_SUBMIT_DIR=$PWD timeout 600 sh "$samples/$sample.sbatch" \
 		$small storage=disk path="$tmp/disk" >out 2>&1)
 	diag "$(tail -n 3 $sample.here/out)"
 done
@@ -126,7 +126,7 @@ cluster() { # starts it, or says in $no_cluster why not
 	spawn slurmd -D -c >slurmd.out 2>&1
 	no_cluster="Slurm does not come up: $(tail -n 1 slurmd.out)"
 	idle() { sinfo -h -o %t | grep -qx idle; }
-	try_for 40 idle
+	try_for 120 idle
 }
 at_exit 'timeout 20 umount "$tmp/mnt" 2>/dev/null'
 if cluster; then
@@ -137,7 +137,7 @@ if cluster; then
 		sample=$1; shift
 		(cd "$sample" && sbatch --nodes=1 --ntasks-per-node=2 --output=out "$samples/$sample.sbatch" "$@") >"$sample.id" 2>&1
 		over() { ! squeue -h 2>/dev/null | grep -q .; }
-		wait_for 100 over
+		wait_for 600 over
 		diag "$(cat "$sample.id" "$sample/out")"
 	}
 	submit dcp_fsdp_save model=gpt-mini epochs=2 thread_count=2 s3.region=us-east-1

@@ -52,7 +52,7 @@ losses() { jq -c '.job_results[0].metrics.losses' "$1"/*/*/run_results.json; }
 on_hosts() {
 	# shellcheck disable=SC2086
 	OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm_rsh_agent="$login" OMPI_MCA_pml=ob1 \
-		timeout 100 mpirun --host 10.77.0.1:1,10.77.0.2:1 --bind-to none --mca btl tcp,self --mca btl_tcp_if_include 10.77.0.0/24 \
+		timeout 600 mpirun --host 10.77.0.1:1,10.77.0.2:1 --bind-to none --mca btl tcp,self --mca btl_tcp_if_include 10.77.0.0/24 \
 		--mca oob_tcp_if_include 10.77.0.0/24 --wdir "$tmp" -n 2 "$builddir/ckptbench" train $small batch_size=4 storage=disk \
 		path="$tmp/disk" format=dcp "$@" >out 2>&1
 }

@@ -29,13 +29,11 @@ for format in safetensors torch; do
 	expect_eq "every timed byte, after the clock" "$(result $format .setup.verified)" "a load is verified"
 	expect_eq "$(awk '$2 == "GetObject" { n += $8 } END { print n }' requests)" \
 		"$(result $format '.load | .fetched_bytes + .index_bytes')" "the store counted the same bytes"
-	echo '[{"op":"GetObject","key":"'"$format/$file"'","do":"corrupt","after_bytes":200000}]' >faults.json
-	kill -HUP "$store_pid"
-	wait_for 10 sh -c "! '$builddir/ckptbench' load $where storage=s3 suffix=$format file=$file out=bad >bad.out 2>&1"
+	store_rules faults.json '[{"op":"GetObject","key":"'"$format/$file"'","do":"corrupt","after_bytes":200000}]'
+	load storage=s3 suffix=$format file="$file" out=bad >bad.out 2>&1
 	check "a wrong byte on the way is named" \
 		grep -qE "$file: wrong byte [0-9]+ of tensor [a-z].* \(byte [0-9]+ of the file\)" bad.out
-	echo '[]' >faults.json
-	kill -HUP "$store_pid"
+	store_rules faults.json '[]'
 	flip "disk/$format/$file" 1000000
 	load storage=disk suffix=$format file="$file" out=bad >bad.out 2>&1
 	check "a wrong byte on the disk is named" grep -q "wrong byte .*(byte 1000000 of the file)" bad.out

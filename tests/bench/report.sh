@@ -89,8 +89,8 @@ expect_eq "70 1" "$(sed -n '/^| storage/,/^$/{/^| null model/p}' sweep.md | head
 check "models that differ are not told as that of the first job" sh -c '
 	grep -q "^models of 4.15 MB to 6.53 MB, 1 rank; " sweep.out && grep -q "^models of 4.15 MB to 6.53 MB, 1 rank\." sweep.md'
 check "a sweep of hundreds of jobs comes to its table" \
-	timeout -k 5 120 "$builddir/ckptbench" shards model=gpt-mini model.layers=1 storage=null warmup=0 "seed=range(1,401)" out=hundreds
-check "a sweep of hundreds of jobs comes to its page" timeout -k 5 120 "$builddir/ckptbench" report hundreds -o hundreds.html
+	timeout -k 5 600 "$builddir/ckptbench" shards model=gpt-mini model.layers=1 storage=null warmup=0 "seed=range(1,401)" out=hundreds
+check "a sweep of hundreds of jobs comes to its page" timeout -k 5 600 "$builddir/ckptbench" report hundreds -o hundreds.html
 check "a heading of two columns has a line over both" \
 	grep -q '<th class="g" colspan="2"><span>save</span></th>' ranges.html
 check "a heading of two columns stands in the middle of both in a terminal" awk '

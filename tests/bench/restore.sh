@@ -35,7 +35,7 @@ expect_eq "1 1" "$? $(wc -l <err)" "a storage that keeps nothing is refused in o
 store_stop
 echo '[{"op": "GetObject", "key": "*/__1_0.distcp", "do": "status", "status": 404, "code": "NoSuchKey"}]' >faults.json
 store_start storesim --faults faults.json
-bench_exec='timeout 60'
+bench_exec='timeout 600'
 restore mode=shared out=failed >failed.out 2>&1
 status=$?
 check "an error of one rank ends the restore in all" sh -c '[ "$1" -gt 0 ] && [ "$1" -lt 124 ]' sh $status

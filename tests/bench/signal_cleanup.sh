@@ -52,8 +52,7 @@ no_parts() { [ -z "$(find "$store_data" -type f -size +64k)" ]; }
 check "no upload is left, as soon as the server has noticed" wait_for 10 no_parts
 
 # a store that answers no more: what is under way cannot be removed, and the second signal is heard
-echo '[{"op": "DeleteObject", "do": "delay", "stall": 100}]' >faults.json
-kill -HUP "$store_pid"
+store_rules faults.json '[{"op": "DeleteObject", "do": "delay", "stall": 600}]'
 "$program" shards storage=s3 s3.endpoint="$CKPTFS_TEST_ENDPOINT" s3.uri=s3://$CKPTFS_TEST_BUCKET/p model.layers=1 phase=save \
 	epochs=10000 warmup=0 >out 2>&1 &
 pid=$!

@@ -36,8 +36,7 @@ check "rank 1 had objects to remove" test "$(grep -c __1_0 put)" -ge 4
 expect_eq "" "$(comm -23 put deleted)" "no object of any rank is left"
 
 # One rank alone is told to end, while it waits for the other, which stands in a write.
-echo '[{"op": "PutObject", "key": "alone/*/__0_0.distcp", "do": "stall", "stall": "600s"}]' >faults
-kill -HUP "$store_pid"
+store_rules faults '[{"op": "PutObject", "key": "alone/*/__0_0.distcp", "do": "stall", "stall": "600s"}]'
 bench_mpi bench train progress=0 model=gpt-mini model.layers=2 model.hidden=64 model.vocab=256 model.block=16 batch_size=2 \
 	warmup_steps=0 steps=10 save=sync format=dcp storage=s3 s3.uri="s3://$CKPTFS_TEST_BUCKET/alone" \
 	s3.endpoint="$CKPTFS_TEST_ENDPOINT" >out 2>&1 &

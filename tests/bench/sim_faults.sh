@@ -71,7 +71,7 @@ curl -s -o /dev/null -X DELETE "$url/bkt/q"
 expect_eq 200 "$(req HEAD /bkt/q)" "a delete that is reset has no effect"
 
 # Times are not asserted: that a stall is not noticed by others is.
-rules '[{"op":"GetObject","key":"o","do":"stall","after_bytes":1000,"stall":"30s"},{"op":"PutObject","key":"s","do":"stall","after_bytes":1000,"stall":30}]'
+rules '[{"op":"GetObject","key":"o","do":"stall","after_bytes":1000,"stall":"600s"},{"op":"PutObject","key":"s","do":"stall","after_bytes":1000,"stall":600}]'
 curl -sN -o "$tmp/stalled" "$url/bkt/o" &
 stalled=$!
 curl -s -o /dev/null -T "$tmp/big" "$url/bkt/s" &

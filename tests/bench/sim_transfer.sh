@@ -17,7 +17,7 @@ same() { req GET "$1" >/dev/null && cmp -s "$tmp/body" "$2" && echo same; }
 # raw: sends what it reads as it is, and prints what comes until the connection ends
 raw() {
 	# shellcheck disable=SC2016
-	timeout 30 bash -c 'exec 3<>"/dev/tcp/${1%:*}/${1##*:}" && cat >&3 && cat <&3' - "${url#http://}"
+	timeout 120 bash -c 'exec 3<>"/dev/tcp/${1%:*}/${1##*:}" && cat >&3 && cat <&3' - "${url#http://}"
 }
 statuses() { sed -n 's/^HTTP[^ ]* \([0-9]*\) .*/\1/p' | paste -sd ' '; }
 
@@ -64,7 +64,7 @@ broken "trailers without an end" "0\r\n$(printf 'a: b\\r\\n%.0s' $(seq 80))"
 expect_eq 400 "$(printf "${head}Content-Length: 5\r\n\r\n0\r\n\r\n" | raw | statuses)" "a length beside chunks is refused"
 expect_eq 501 "$(printf 'PUT /bkt/raw HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip\r\n\r\n' | raw | statuses)" "another coding is refused"
 # shellcheck disable=SC2016
-printf "$head\r\na\r\nhello" | timeout 30 bash -c 'exec 3<>"/dev/tcp/${1%:*}/${1##*:}" && cat >&3' - "${url#http://}"
+printf "$head\r\na\r\nhello" | timeout 120 bash -c 'exec 3<>"/dev/tcp/${1%:*}/${1##*:}" && cat >&3' - "${url#http://}"
 check "a body that stops is lost" wait_for 30 grep -q ' PutObject bkt raw - 000 5 ' "$tmp/requests"
 expect_eq "404 200" "$(req GET /bkt/broken) $(req GET /bkt/a)" "nothing is kept of lost bodies"
 check "the server ends in good order" sim_stop

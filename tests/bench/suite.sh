@@ -117,7 +117,7 @@ if bench_mpi true; then
 	mkdir -p 0 1/conf
 	cp -r disk 0/conf
 	on_two() { # each rank in a directory of its own
-		bench_exec="timeout 60" bench_mpi sh -c 'cd "$OMPI_COMM_WORLD_RANK" && exec "$@"' sh "$builddir/ckptbench" "$@"
+		bench_exec="timeout 600" bench_mpi sh -c 'cd "$OMPI_COMM_WORLD_RANK" && exec "$@"' sh "$builddir/ckptbench" "$@"
 	}
 	on_two shards -cd conf -cn mine storage=null size=1M out=mine >out 2>err
 	expect_eq "1 1" "$(grep -c "rank 1: conf/mine.yaml: No such file" err) $(grep -c '^ckptbench: ' err)" \

@@ -24,11 +24,11 @@ expect_eq "0 null 2" "$? $(ec2 off) $(grep -c imds requests)" "an instance is no
 AWS_EC2_METADATA_SERVICE_ENDPOINT=http://127.0.0.1:9 run out=gone >gone.out 2>&1
 expect_eq "0 null" "$? $(ec2 gone)" "a service that is not there is no error"
 store_stop
-echo '{"imds.token": {"delay": "60s"}}' >identity
+echo '{"imds.token": {"delay": "900s"}}' >identity
 store_start storesim --identity "$tmp/identity"
 # the fault is the delay itself: the run must end without it
 AWS_METADATA_SERVICE_TIMEOUT=60 AWS_EC2_METADATA_SERVICE_ENDPOINT=$CKPTFS_TEST_ENDPOINT \
-	timeout 30 "$builddir/ckptbench" shards size=1M storage=null warmup=0 out=slow >slow.out 2>&1
+	timeout 55 "$builddir/ckptbench" shards size=1M storage=null warmup=0 out=slow >slow.out 2>&1
 expect_eq "0 null" "$? $(ec2 slow)" "a service that is slow is not waited for"
 store_stop
 
@@ -44,7 +44,7 @@ port=$(free_port)
 url=http://127.0.0.1:$port
 spawn "$python" -m moto.server -H 127.0.0.1 -p "$port" >moto.log 2>&1
 wait_for 60 curl -s -o out "$url/moto-api/data.json" || diag "$(tail -n 5 moto.log)"
-table() { timeout 60 "$python" "$srcdir/tests/bench/dynamodb.py" "$url" "$@"; }
+table() { timeout 600 "$python" "$srcdir/tests/bench/dynamodb.py" "$url" "$@"; }
 check "a table with the suite's keys is made" table make results
 put="dynamodb.table=results dynamodb.endpoint=$url dynamodb.region=eu-west-1 disambiguator=word"
 run epochs=3 $put out=item >item.out 2>&1

@@ -68,7 +68,7 @@ for n in 5 100000; do
 done
 if [ -f "${CKPTFS_PEERS:-$HOME/.cache/ckptfs/peers}/trainers/stamp" ]; then
 	need_torch
-	check "torch.distributed.checkpoint loads rows as the tensors of the model" timeout 120 "$torch_python" - \
+	check "torch.distributed.checkpoint loads rows as the tensors of the model" timeout 600 "$torch_python" - \
 		"disk/$(saved two 4)" <<-'END'
 		import sys, torch, torch.distributed.checkpoint as dcp
 		path = sys.argv[1]

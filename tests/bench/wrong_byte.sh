@@ -17,16 +17,12 @@ direct="storage=s3 s3.uri=$uri s3.endpoint=$CKPTFS_TEST_ENDPOINT"
 
 # wrong KEY OFFSET: from now on replies with objects of that name have one bit flipped there
 wrong() {
-	echo "[{\"op\": \"GetObject\", \"key\": \"$1\", \"do\": \"corrupt\", \"after_bytes\": $2}]" >faults
-	kill -HUP "$store_pid"
+	store_rules faults "[{\"op\": \"GetObject\", \"key\": \"$1\", \"do\": \"corrupt\", \"after_bytes\": $2}]"
 }
-right() {
-	echo '[]' >faults
-	kill -HUP "$store_pid"
-}
+right() { store_rules faults '[]'; }
 # load SCENARIO arguments...: the exit status, with what was said in err
 load() {
-	timeout 120 "$builddir/ckptbench" "$@" out=out >load.out 2>err
+	timeout 600 "$builddir/ckptbench" "$@" out=out >load.out 2>err
 	rc=$?
 	sed 's/^/# /' err
 	return $rc
@@ -71,15 +67,13 @@ fails "a wrong byte of a file of mlperf is named" "load of model-rank_00000.pt: 
 	load mlperf model.hidden=64 model.layers=3 model.ffn=256 model.vocab=512 epochs=1 mlperf.interval=1ms $direct
 wrong "*step*" 300000
 fails "a wrong byte of an asynchronous save is named" "load of step-[^ ]*: tensor [^ ]* is not what the step has saved" load async size=4M steps=1 step_time=1ms $direct
-echo '[{"op": "GetObject", "key": "*shard-*", "do": "status", "status": 404, "code": "NoSuchKey"}]' >faults
-kill -HUP "$store_pid"
+store_rules faults '[{"op": "GetObject", "key": "*shard-*", "do": "status", "status": 404, "code": "NoSuchKey"}]'
 fails "an object that is gone as soon as it is saved is no suffix that was wrong" "shard-000-00000-of-00001: No such file or directory$" \
 	load shards size=4M warmup=0 $direct
 # Of two jobs the first one fails: figures of it would be none.
 some_fail() {
-	echo '[{"op": "PutObject", "key": "*_00000.pt", "times": 1, "do": "status", "status": 403, "code": "AccessDenied"},
-		{"op": "PutObject", "key": "*step*distcp", "times": 1, "do": "status", "status": 403, "code": "AccessDenied"}]' >faults
-	kill -HUP "$store_pid"
+	store_rules faults '[{"op": "PutObject", "key": "*_00000.pt", "times": 1, "do": "status", "status": 403, "code": "AccessDenied"},
+		{"op": "PutObject", "key": "*step*distcp", "times": 1, "do": "status", "status": 403, "code": "AccessDenied"}]'
 	name=$1; shift
 	load "$@" $direct seed=1,2
 	expect_eq "1 1 1" "$? $(grep -c '^s3 seed=1 *failed: Permission denied' load.out) $(grep -c '^s3 seed=2  *[a-z ]*[0-9]' load.out)" "$name"

@@ -7,6 +7,7 @@
 #   store_tls_twin                      a second server like the first, with TLS and a folder of its own:
 #                                       exports CKPTFS_TEST_TLS_ENDPOINT and CKPTFS_TEST_CA
 #   store_stop                          ends it before the test does
+#   store_rules FILE RULES              storesim that was started with --faults FILE: this JSON list is in force
 #
 # After store_start there are $store_pid, $store_log, $store_data (the server's folder) and, exported,
 # CKPTFS_TEST_ENDPOINT, CKPTFS_TEST_BUCKET, CKPTFS_TEST_KIND, AWS_ACCESS_KEY_ID and
@@ -91,6 +92,19 @@ store_stop() {
 	thaw "$store_pid" 2>/dev/null && kill -s "$store_signal" "$store_pid" 2>/dev/null
 	wait "$store_pid" 2>/dev/null
 	store_pid=
+}
+
+# The signal returns before the server has read the file: one more rule tells that it has.
+store_rules() {
+	rules_turn=$((${rules_turn:-0} + 1))
+	printf '%s\n' "$2" | sed '1s/^\[/[{"op": "*", "key": "turn'$rules_turn'", "do": "status", "status": 507},/; $s/,\]$/]/' >"$1"
+	kill -HUP "$store_pid"
+	wait_for 60 rules_hold || { echo "Bail out! the store does not take $2"; exit 1; }
+}
+rules_hold() {
+	[ "$(curl -s -I -o /dev/null --max-time 5 -w '%{http_code}' -H 'x-amz-content-sha256: UNSIGNED-PAYLOAD' \
+		--aws-sigv4 aws:amz:us-east-1:s3 --user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY" \
+		"$CKPTFS_TEST_ENDPOINT/$CKPTFS_TEST_BUCKET/turn$rules_turn")" = 507 ]
 }
 
 store_start() {
