@@ -231,7 +231,7 @@ run_item() {
 	done* | absent*) ;;
 	text) echo "neither run nor listed: say in examples.plan where it goes"; return 1 ;;
 	*)
-		(on_machine "$kind" "timeout 120 bash -c $(printf '%s' "$command" | sed "s/'/'\\\\''/g; 1s/^/'/; \$s/\$/'/")") >"$item.out" 2>"$item.err" </dev/null ||
+		(on_machine "$kind" "timeout 600 bash -c $(printf '%s' "$command" | sed "s/'/'\\\\''/g; 1s/^/'/; \$s/\$/'/")") >"$item.out" 2>"$item.err" </dev/null ||
 			{ echo "exit status $?"; cat "$item.out" "$item.err"; return 1; }
 		;;
 	esac

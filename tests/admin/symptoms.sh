@@ -192,7 +192,7 @@ died() {
 
 hangs() {
 	row 'everything hangs, Er ETIMEDOUT No after two minutes'
-	use deadline=8s
+	use deadline=20s
 	fdo_begin open wct "$mnt/late" write 5 pause close
 	freeze "$store_pid"
 	: >"$tmp/fdo/go"

@@ -12,7 +12,7 @@ else
 	remote=":s3,provider=Other,env_auth=true,endpoint='$CKPTFS_TEST_ENDPOINT':$CKPTFS_TEST_BUCKET"
 fi
 rc() {
-	timeout 100 rclone --config "" --retries 1 --low-level-retries 1 --s3-chunk-size 5M --s3-upload-cutoff 5M "$@" \
+	timeout 600 rclone --config "" --retries 1 --low-level-retries 1 --s3-chunk-size 5M --s3-upload-cutoff 5M "$@" \
 		>"$tmp/said" 2>&1 || { diag "$(cat "$tmp/said")"; return 1; }
 }
 

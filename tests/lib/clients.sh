@@ -29,7 +29,7 @@ for client; do
 		fi
 		;;
 	esac
-	check "$client reads the files of ckptfs, and writes some" timeout 120 "$python" "$srcdir/$script" "$client" \
+	check "$client reads the files of ckptfs, and writes some" timeout 600 "$python" "$srcdir/$script" "$client" \
 		"$CKPTFS_TEST_ENDPOINT" "$CKPTFS_TEST_BUCKET" "$tmp/files"
 	for file in a b; do
 		check "ckptfs reads the $file of $client" wait_for 10 cmp "$tmp/files/$file" "$mnt/$client/$file"

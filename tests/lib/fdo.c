@@ -180,7 +180,7 @@ static long long do_forkorphan(char **a)
         pid_t parent = getpid(), pid = fork();
         if (pid)
                 return pid < 0 ? -errno : 0;
-        for (int i = 0; i < 6000 && getppid() == parent; i++)
+        for (int i = 0; i < 60000 && getppid() == parent; i++)
                 nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
         close(fd);
         _exit(0);
@@ -284,7 +284,7 @@ static long long do_latewrite(char **a)
 
         l = (struct late){.at = fd, .n = (size_t)number(a[0])};
         int err = pthread_create(&thread, NULL, thread_write, &l);
-        for (int i = 0; !err && i < 3000 && !(l.tid && is_writing(l.tid)); i++)
+        for (int i = 0; !err && i < 30000 && !(l.tid && is_writing(l.tid)); i++)
                 nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
         return err || is_writing(l.tid) ? -err : -ETIME;
 }
@@ -342,7 +342,7 @@ static void *thread_run(void *rest)
         const char *state = NULL;
 
         snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)getpid());
-        for (int i = 0; i < 3000 && !(state && state[2] == 'Z'); i++) {
+        for (int i = 0; i < 30000 && !(state && state[2] == 'Z'); i++) {
                 CLEANUP(fclosep) FILE *f = fopen(path, "re");
                 state = f && fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
                 nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
@@ -388,7 +388,7 @@ static long long do_pause(char **a)
         snprintf(go, sizeof go, "%s/go", dir ? dir : ".");
         if (close(open(paused, O_WRONLY | O_CREAT | O_CLOEXEC, 0644)))
                 return -errno;
-        for (int i = 0; i < 6000 && access(go, F_OK); i++)
+        for (int i = 0; i < 60000 && access(go, F_OK); i++)
                 nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
         unlink(paused);
         return result(unlink(go));

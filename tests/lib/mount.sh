@@ -186,7 +186,7 @@ mount_atexit() {
 
 # A daemon that hangs is ended, so that what waits for it fails; its log says where its threads were.
 mount_watch() {
-	timeout "${mount_limit:-240}" tail -f --pid="$1" /dev/null
+	timeout "${mount_limit:-900}" tail -f --pid="$1" /dev/null
 	[ $? -eq 124 ] || return 0
 	{
 		command -v gdb && timeout -k 5 60 gdb -p "$1" -batch -ex 'thread apply all backtrace 20'

@@ -7,7 +7,6 @@
 need_fuse
 seeds=${CKPTFS_SEEDS:-$(seq 1 12)}
 plan 5
-mount_limit=200
 start_store
 mount_ckptfs attr_ttl=0
 

@@ -6,7 +6,6 @@
 need_fuse
 ways=$("$tools/tests/mount/ways" names)
 plan $((2 * $(echo "$ways" | wc -l) + 2 * 6 + 2 * 9 + 2 * 4 + 2))
-mount_limit=200
 start_store
 mount_ckptfs attr_ttl=0
 head -c 3000 /dev/zero | tr '\0' x >"$tmp/want"

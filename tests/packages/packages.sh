@@ -64,7 +64,7 @@ command -v ckptfs ckptctl ckptbench storesim mount.ckptfs >/dev/null
 mkdir -p /srv/objects /mnt/b
 storesim --data /srv/objects --bucket bucket >/srv/store 2>/srv/store.log &
 store=$!
-for i in $(seq 100); do grep -q listening /srv/store && break; sleep 0.1; done
+for i in $(seq 1200); do grep -q listening /srv/store && break; sleep 0.1; done
 url=$(sed -n 's/^listening on //p' /srv/store)
 mount -t ckptfs s3://bucket /mnt/b -o "endpoint=$url,anonymous,region=us-east-1"
 echo bytes >/mnt/b/file
@@ -98,7 +98,7 @@ set -e
 mkdir /mnt/b
 export AWS_ACCESS_KEY_ID=$2 AWS_SECRET_ACCESS_KEY=$3
 $(cat /entrypoint) s3://test-bucket /mnt/b -o "endpoint=$1,region=us-east-1" &
-for i in $(seq 200); do mountpoint -q /mnt/b && break; sleep 0.1; done
+for i in $(seq 1200); do mountpoint -q /mnt/b && break; sleep 0.1; done
 echo bytes >/mnt/b/file
 umount /mnt/b
 wait $!

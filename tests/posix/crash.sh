@@ -9,7 +9,7 @@ plan $(($(echo $seeds | wc -w) * 3))
 start_store
 
 # What the shell says of a daemon that is killed is no output of these.
-crash() { timeout -k 5 100 "$builddir/tests/posix/crash" "$@" >>"$tmp/out" 2>&1; }
+crash() { timeout -k 5 600 "$builddir/tests/posix/crash" "$@" >>"$tmp/out" 2>&1; }
 for seed in $seeds; do
 	: >"$tmp/out"
 	mount_ckptfs part_size=5M

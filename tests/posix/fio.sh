@@ -11,7 +11,7 @@ start_store
 mount_ckptfs part_size=5M
 
 fio() {
-	timeout -k 5 120 "$fio" --name=t --directory="$mnt" --verify=crc32c --verify_fatal=1 --verify_state_save=0 \
+	timeout -k 5 600 "$fio" --name=t --directory="$mnt" --verify=crc32c --verify_fatal=1 --verify_state_save=0 \
 		--randseed=7 --minimal "$@"
 }
 check "sequential writes are read back byte for byte" fio --rw=write --bs=1M --size=24M
@@ -29,7 +29,7 @@ check "a verification at a later time succeeds" sh -c '
 rm -f "$mnt"/*
 
 stress() {
-	timeout -k 5 60 "$tool" --temp-path "$mnt" --"$1" 1 --"$1"-ops "$2" --verify --timeout 30 \
+	timeout -k 5 600 "$tool" --temp-path "$mnt" --"$1" 1 --"$1"-ops "$2" --verify --timeout 30 \
 		--oom-avoid
 }
 # Each so many operations as a few seconds are enough for.

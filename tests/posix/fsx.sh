@@ -11,7 +11,7 @@ mount_ckptfs part_size=5M
 # seeds FIRST LAST OPERATIONS: those that fail
 seeds() {
 	for seed in $(seq "$1" "$2"); do
-		timeout -k 5 100 "$tool" -f "$config" -S "$seed" -N "$3" -P "$tmp" "$mnt/fsx.$seed" \
+		timeout -k 5 600 "$tool" -f "$config" -S "$seed" -N "$3" -P "$tmp" "$mnt/fsx.$seed" \
 			>"$tmp/fsx.out" 2>&1 && rm "$mnt/fsx.$seed" && continue
 		echo "seed $seed: $(tail -n 4 "$tmp/fsx.out")"
 	done

@@ -17,7 +17,7 @@ start_store
 mount_ckptfs part_size=5M
 mkdir "$tmp/local"
 
-model() { timeout -k 5 "${CKPTFS_MODEL_LIMIT:-120}" "$builddir/tests/posix/model" "$@"; }
+model() { timeout -k 5 "${CKPTFS_MODEL_LIMIT:-600}" "$builddir/tests/posix/model" "$@"; }
 
 # agree NAME MODE ARGUMENT...: in directories of their own
 agree() {

@@ -16,7 +16,7 @@ for scheme in s3 gs; do
 	mount_ckptfs part_size=5M memory=96M spill_dir="$tmp/spill"
 	for seed in $seeds; do
 		mkdir -p "$mnt/$seed" "$tmp/$scheme.local/$seed"
-		if timeout -k 5 "${CKPTFS_MODEL_LIMIT:-300}" "$builddir/tests/posix/parts" "$mnt/$seed" "$tmp/$scheme.local/$seed" \
+		if timeout -k 5 "${CKPTFS_MODEL_LIMIT:-600}" "$builddir/tests/posix/parts" "$mnt/$seed" "$tmp/$scheme.local/$seed" \
 			"$seed" "${CKPTFS_STEPS:-250}" >"$tmp/said" 2>&1; then
 			# promise: bytes.any
 			ok "$scheme: seed $seed does the same as in a local directory"

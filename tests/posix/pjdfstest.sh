@@ -11,7 +11,7 @@ chmod 755 "$tmp"
 mkdir -m 777 "$mnt/pjd"
 
 check "the suite comes to its end" sh -c '
-	timeout -k 10 500 "$1" -c "$2/tests/posix/pjdfstest.toml" -p "$3/pjd" >"$4" 2>&1
+	timeout -k 10 1000 "$1" -c "$2/tests/posix/pjdfstest.toml" -p "$3/pjd" >"$4" 2>&1
 	grep "^Summary: " "$4"' sh "$tool" "$srcdir" "$mnt" "$tmp/pjd.log"
 sed -n 's/^\([a-z_0-9:]*\)  *FAILED.*/\1/p' "$tmp/pjd.log" | sort >"$tmp/failed"
 sed -n 's/^\([a-z_0-9:]*\) .*/\1/p' "$srcdir/tests/posix/pjdfstest.except" | sort >"$tmp/except"

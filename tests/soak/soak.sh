@@ -40,7 +40,7 @@ soak_begin() {
 	set -- "$@" env MALLOC_MMAP_THRESHOLD_=131072
 	# Keys that end after 20 s are fetched anew all the time.
 	[ "$1" = gs ] || set -- "$@" env -u AWS_ACCESS_KEY_ID -u AWS_SECRET_ACCESS_KEY \
-		"AWS_EC2_METADATA_SERVICE_ENDPOINT=$CKPTFS_TEST_ENDPOINT"
+		"AWS_EC2_METADATA_SERVICE_ENDPOINT=$CKPTFS_TEST_ENDPOINT" AWS_METADATA_SERVICE_TIMEOUT=60
 	seed=$2
 	shift 2
 	spawn nice "$@" "$builddir/tests/soak/soak" -s "$seed" -i "${SOAK_IDLE:-9}" "$seconds" "$mnt" "$tmp/samples.$mount_name" \

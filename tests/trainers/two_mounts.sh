@@ -5,7 +5,7 @@
 . "${srcdir:?}/tests/lib/mount.sh"
 need_fuse
 plan 8
-rounds() { timeout 200 "$builddir/tests/trainers/rounds" "$@"; }
+rounds() { timeout 600 "$builddir/tests/trainers/rounds" "$@"; }
 for store in s3 gs; do
 	many=${CKPTFS_ROUNDS:-1000}
 	[ $store = s3 ] || many=$((many * 3 / 10))

@@ -395,7 +395,7 @@ static struct child child_without_first_thread(void)
         }
         close(go[0]);
         snprintf(state, sizeof state, "/proc/%d/fdinfo/%d", (int)c.pid, fd);
-        for (int i = 0; i < 1000 && !access(state, F_OK); i++)
+        for (int i = 0; i < 10000 && !access(state, F_OK); i++)
                 usleep(10000);
         ck_assert_int_eq(access(state, F_OK), -1);
         return c;

@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-enum { PATIENCE = 20000, STEP = 10 }; /* ms */
+enum { PATIENCE = 200000, STEP = 10 }; /* ms */
 
 struct way {
         struct reply_way way;

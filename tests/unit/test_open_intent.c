@@ -149,7 +149,7 @@ static bool is_in(pid_t pid, long nr)
 
 static bool wait_in(pid_t pid, long nr)
 {
-        for (int i = 0; i < 3000; i++) {
+        for (int i = 0; i < 10000; i++) {
                 if (is_in(pid, nr))
                         return true;
                 usleep(10000);
