@@ -117,9 +117,12 @@ else # where it is copied, and deleted then
 	objects rm d/f00007
 fi
 
-# The daemon dies in the middle.
+# The daemon dies in the middle. The files are older than the copies of them, by a clock of whole seconds.
 mount_ckptfs attr_ttl=0 stall_timeout=120s
 learn_copies
+made=$(date +%s)
+another_second() { [ "$(date +%s)" -gt "$made" ]; }
+wait_for 10 another_second
 set_faults rename_slow
 fdo rename "$mnt/e" "$mnt/k" >"$tmp/said" 2>&1 &
 mover=$!
