@@ -4,7 +4,7 @@
 # at the next look.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 18
+plan 22
 start_store
 
 mount_ckptfs attr_ttl=600s
@@ -33,6 +33,20 @@ printf theirs | store_put log
 # promise: fresh.open
 expect_eq "ok ok ok theirsxx" "$(fdo open wca "$mnt/log" write 2 close) $(store_cat log)" \
 	"who appends to a name that was not there finds what another host made"
+expect_eq "ENOENT ENOENT ENOENT" "$(fdo size "$mnt/late" size "$mnt/step" open r "$mnt/sent")" "files and a directory are not there"
+printf theirs | store_put late
+printf theirs | store_put step/file
+printf theirs | store_put sent
+# promise: fresh.open
+expect_eq "theirs theirs theirs" "$(cat "$mnt/late") $(cat "$mnt/step/file") $(cat "$mnt/sent")" \
+	"an open finds what another host made where there was no such name, nor a directory"
+fdo size "$mnt/claim" size "$mnt/anew" >/dev/null
+printf theirs | store_put claim
+expect_eq "EEXIST EBADF EBADF" "$(fdo open wcx "$mnt/claim" write 2 close)" "who wants to be the first finds that another host was"
+requests_mark
+fdo open wct "$mnt/anew" write 2 close >/dev/null
+expect_requests "a name that was missing is made anew, and not asked for again" HeadObject=0 ListObjectsV2=0 PutObject=1
+for key in late step/file sent claim anew; do objects rm $key; done
 requests_mark
 fdo open wca "$mnt/own" write 2 close >/dev/null
 expect_requests "who makes a file asks for its name once" HeadObject=1 ListObjectsV2=1 PutObject=1

@@ -57,6 +57,27 @@ START_TEST(a_call_makes_a_file_anew_or_is_not_believed)
 }
 END_TEST
 
+START_TEST(a_call_that_may_open_is_told_from_one_that_only_looks)
+{
+        static const long looks[] = {SYS_statx, SYS_faccessat, SYS_faccessat2};
+        static const long opens[] = {SYS_openat, SYS_openat2, SYS_execve, SYS_renameat2,
+                                     SYS_mkdirat};
+        struct call c = {.sp = STACK, .pc = 1};
+
+        for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++) {
+                c.nr = looks[i];
+                ck_assert(call_only_looks(&c));
+                c.sp = 0xffb01234; /* a program of 32 bits, whose call may be any */
+                ck_assert(!call_only_looks(&c));
+                c.sp = STACK;
+        }
+        for (size_t i = 0; i < sizeof opens / sizeof opens[0]; i++) {
+                c.nr = opens[i];
+                ck_assert(!call_only_looks(&c));
+        }
+}
+END_TEST
+
 START_TEST(the_line_of_a_call_is_read)
 {
         struct call c;
@@ -202,6 +223,7 @@ int main(void)
 
         tcase_add_loop_test(t, a_call_makes_a_file_anew_or_is_not_believed, 0,
                             sizeof calls / sizeof *calls);
+        tcase_add_test(t, a_call_that_may_open_is_told_from_one_that_only_looks);
         tcase_add_test(t, the_line_of_a_call_is_read);
         tcase_add_loop_test(t, only_the_last_name_of_a_path_is_made, 0,
                             sizeof paths / sizeof *paths);

@@ -156,6 +156,24 @@ START_TEST(what_was_asked_before_a_name_ended_ranges_is_not_noted)
 }
 END_TEST
 
+START_TEST(a_name_is_missing_until_it_may_be_there)
+{
+        struct dir_tombstones d = {0};
+
+        ck_assert(!tombstone_is_missing(&d, "a", 0));
+        tombstone_end_range(&d, "a", 10);
+        tombstone_add_missing(&d, "a", 10); /* its reply was on the way */
+        ck_assert(!tombstone_is_missing(&d, "a", 0));
+        tombstone_add_missing(&d, "a", 20);
+        tombstone_add_missing(&d, "b", 20);
+        ck_assert(tombstone_is_missing(&d, "a", 19) && !tombstone_is_missing(&d, "a", 20));
+        tombstone_end_range(&d, "a", 30);
+        ck_assert(!tombstone_is_missing(&d, "a", 0) && tombstone_is_missing(&d, "b", 0));
+        dir_tombstones_release(&d);
+        ck_assert(!tombstone_is_missing(&d, "b", 0));
+}
+END_TEST
+
 /* Whatever order they end in, what is left of the range stays known where the next one is. */
 START_TEST(a_thousand_names_end_one_after_the_other)
 {
@@ -189,6 +207,7 @@ int main(void)
         tcase_add_test(t, the_newest_are_remembered);
         tcase_add_test(t, a_name_that_may_be_there_ends_its_own_tombstone_alone);
         tcase_add_test(t, what_was_asked_before_a_name_ended_ranges_is_not_noted);
+        tcase_add_test(t, a_name_is_missing_until_it_may_be_there);
         tcase_add_test(t, a_thousand_names_end_one_after_the_other);
         suite_add_tcase(s, t);
         return unit_main(s);

@@ -62,6 +62,25 @@ bool call_creates(const struct call *c, uint64_t *path)
         return (flags & (O_CREAT | O_TRUNC | O_EXCL | O_PATH | O_DIRECTORY)) == (O_CREAT | O_TRUNC);
 }
 
+/* None of these numbers is that of an open, where a program of 64 bits makes the call of 32. */
+bool call_only_looks(const struct call *c)
+{
+        static const long calls[] = {
+#ifdef SYS_stat
+                SYS_stat,       SYS_lstat,     SYS_access,
+#endif
+#ifdef SYS_newfstatat
+                SYS_newfstatat,
+#endif
+                SYS_statx,      SYS_faccessat, SYS_faccessat2,
+        };
+
+        for (size_t i = 0; c->sp > UINT32_MAX && i < sizeof calls / sizeof calls[0]; i++)
+                if (c->nr == calls[i])
+                        return true;
+        return false;
+}
+
 bool path_makes(const char *path, const char *name)
 {
         size_t n = strlen(name);
@@ -163,6 +182,13 @@ bool caller_may_create(pid_t tid, struct call *c)
         uint64_t path;
 
         return tid > 0 && read_call(tid, c) && open_flags(c, &path) & O_CREAT;
+}
+
+bool caller_only_looks(pid_t tid)
+{
+        struct call c;
+
+        return tid > 0 && read_call(tid, &c) && call_only_looks(&c);
 }
 
 bool caller_creates(pid_t tid, const struct call *c, const char *name)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* open_intent.h: whether a name is looked up to be made. The kernel asks for a name before it makes
- * it and does not say why; its caller's system call tells. */
+/* open_intent.h: whether a name is looked up to be opened, or made. The kernel asks for a name
+ * before and does not say why; its caller's system call tells. */
 #ifndef CKPTFS_MOUNT_OPEN_INTENT_H
 #define CKPTFS_MOUNT_OPEN_INTENT_H
 
@@ -18,6 +18,9 @@ struct call {
 /* Whether thread `tid` is in an open() with O_CREAT, which is *c then. False when that cannot be
  * read or is not certain: a 32-bit program, openat2(), whose flags are in memory, io_uring. */
 bool caller_may_create(pid_t tid, struct call *c);
+/* Whether the thread is in a call that asks for attributes or rights, and neither opens nor changes
+ * anything. False when that is not certain. */
+bool caller_only_looks(pid_t tid);
 /* Whether that call makes the file `name` anew, whether it is there or not (O_CREAT with O_TRUNC,
  * without O_EXCL). Reads the memory of the caller, a page of which may be of this mount: another
  * thread must take requests meanwhile. A caller that does not let its memory be seen holds up the
@@ -30,6 +33,7 @@ bool caller_leave(pthread_t thread);
 
 /* Reads the line of /proc/TID/syscall: false when the thread is in no call. */
 bool call_read(const char *text, struct call *c);
+bool call_only_looks(const struct call *c);
 /* Whether the call makes a file anew, and where its path is. */
 bool call_creates(const struct call *c, uint64_t *path);
 /* Whether `name` is the last of the path and no directory on the way. */

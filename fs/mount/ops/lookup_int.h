@@ -16,6 +16,7 @@ struct lookup {
         uint64_t place; /* of `parent`, when the key was made */
         bool asked_head, asked_list, asked_marker;
         bool doubted;     /* that there is anything: to be asked first */
+        bool missing;     /* it was not there within attr_ttl */
         bool may_create;  /* the caller makes it if it is not there, */
         bool creates;     /* or whether it is or not */
         struct call call; /* in which, if it may */

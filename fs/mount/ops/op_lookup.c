@@ -211,11 +211,12 @@ static void tell_absent_locked(struct lookup *l) REQUIRES(tree_mutex)
         l->m->absent.v[oldest].told_ns = tree_now_ns();
 }
 
-/* Neither an object nor a directory at the store: the kernel may remember that for as long as a
- * name. A directory stays while a file in it is not published yet. */
+/* Neither an object nor a directory at the store. The kernel is not to remember that, since it
+ * would tell whoever opens the name, who is to see what another host has made since; here it is
+ * remembered for all others. A directory stays while a file in it is not published yet. */
 static void lookup_absent(struct lookup *l)
 {
-        struct fuse_entry_param e = {.entry_timeout = mount_absent_ttl(l->m, l->begun)};
+        struct fuse_entry_param e = {.ino = 0};
 
         if (lookup_wait_if_barred(l) || lookup_restart_if_moved(l))
                 return;
@@ -236,6 +237,8 @@ static void lookup_absent(struct lookup *l)
                 tree_replaced_locked(l->m->tree, n);
         if (!e.ino)
                 heir_over_locked(l->m, fuse_req_ctx(l->req)->pid);
+        if (!e.ino)
+                tombstone_add_missing(&l->parent->tombstones, l->name, l->begun);
         if (!e.ino && l->may_create)
                 tell_absent_locked(l);
         tree_unlock(l->m->tree);
@@ -510,7 +513,7 @@ static bool lookup_local_locked(struct mount *m, struct node *n, bool sent_back,
  * answered then, for its memory may be such that it cannot be read before it has died. */
 static bool lookup_is_made(struct lookup *l)
 {
-        if (!l->may_create || !l->doubted)
+        if (!l->may_create || !(l->doubted || l->missing))
                 return false;
         request_let(l->m, l->request);
         bool makes = caller_creates(fuse_req_ctx(l->req)->pid, &l->call, l->name);
@@ -531,7 +534,8 @@ static bool lookup_makes(struct lookup *l)
                 return false;
         tree_lock(m->tree);
         bool makes = !tree_find_locked(m->tree, dir, l->name) &&
-                     tombstone_in_range(&dir->tombstones, l->name, since);
+                     (tombstone_in_range(&dir->tombstones, l->name, since) ||
+                      tombstone_is_missing(&dir->tombstones, l->name, since));
         tree_unlock(m->tree);
         return makes;
 }
@@ -572,6 +576,15 @@ static bool others_serve(const struct mount *m)
         return atomic_load_explicit(&m->takers, memory_order_relaxed) > 1 && !m->rings;
 }
 
+static bool is_missing_locked(struct mount *m, const struct node *dir, const char *name)
+        REQUIRES(tree_mutex)
+{
+        int64_t since = tree_now_ns() - tree_ttl_ns(m->tree);
+
+        return m->params.consistency != STRICT &&
+               tombstone_is_missing(&dir->tombstones, name, since);
+}
+
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
         struct mount *m = op_mount(req);
@@ -584,13 +597,17 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
         bool back = heir_looks_up_locked(m, fuse_req_ctx(req)->pid);
         bool known = lookup_local_locked(m, n, back, &e);
         struct lookup *ahead = prefetch_look_locked(m, dir, name, n, known, &was_dir);
+        bool missing = !n && !back && is_missing_locked(m, dir, name);
         tree_unlock(m->tree);
-        METRIC_ADD(lookups_known, known);
-        METRIC_ADD(lookups_asked, !known);
-        struct lookup *l = known ? NULL : lookup_new(m, dir, name);
+        bool gone = missing && caller_only_looks(fuse_req_ctx(req)->pid);
+        METRIC_ADD(lookups_known, known || gone);
+        METRIC_ADD(lookups_asked, !known && !gone);
+        struct lookup *l = known || gone ? NULL : lookup_new(m, dir, name);
         int err = l ? lookup_make_key(l) : -ENOMEM;
         if (known) {
                 op_reply_entry(req, m, &e);
+        } else if (gone) {
+                fuse_reply_err(req, ENOENT);
         } else if (err) {
                 fuse_reply_err(req, err == -EILSEQ || err == -EPERM ? ENOENT : -err);
                 lookup_free(l);
@@ -598,6 +615,7 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
                 l->req = req;
                 l->request = request_now();
                 l->was_dir = was_dir;
+                l->missing = missing;
                 l->sent_back = back;
                 l->since = l->begun;
                 l->may_create = m->params.consistency != STRICT && others_serve(m) &&

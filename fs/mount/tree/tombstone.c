@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
+
 #include "base/banned.h"
 
 /* --- names --- */
@@ -81,6 +83,7 @@ void dir_tombstones_release(struct dir_tombstones *d)
         for (size_t i = 0; d->ranges && i < TOMBSTONE_RANGES; i++)
                 range_release(&d->ranges[i]);
         free(d->ranges);
+        free(d->missing);
         *d = (struct dir_tombstones){0};
 }
 
@@ -137,6 +140,25 @@ void tombstone_add_range(struct dir_tombstones *d, const char *from, const char 
         *x = fresh;
 }
 
+struct tombstone_missing {
+        uint64_t hash;
+        int64_t asked_ns; /* 0: none */
+};
+
+static uint64_t hash_of(const char *name)
+{
+        return fnv1a(FNV1A_BASIS, name, strlen(name));
+}
+
+/* The place of the name, if it is the name's; else NULL. */
+static struct tombstone_missing *missing_of(const struct dir_tombstones *d, const char *name)
+{
+        uint64_t hash = hash_of(name);
+        struct tombstone_missing *x = d->missing ? &d->missing[hash % TOMBSTONE_MISSING] : NULL;
+
+        return x && x->hash == hash ? x : NULL;
+}
+
 /* The range becomes two, of what is before the name and of what is behind it. */
 static void split(struct dir_tombstones *d, struct tombstone_range *x, const char *name)
 {
@@ -157,7 +179,11 @@ static void split(struct dir_tombstones *d, struct tombstone_range *x, const cha
 
 void tombstone_end_range(struct dir_tombstones *d, const char *name, int64_t now_ns)
 {
+        struct tombstone_missing *x = missing_of(d, name);
+
         d->ended_ns = now_ns;
+        if (x)
+                x->asked_ns = 0;
         for (size_t i = 0; d->ranges && i < TOMBSTONE_RANGES; i++)
                 if (is_in(&d->ranges[i], name))
                         split(d, &d->ranges[i], name);
@@ -169,4 +195,25 @@ bool tombstone_in_range(const struct dir_tombstones *d, const char *name, int64_
                 if (d->ranges[i].asked_ns > since_ns && is_in(&d->ranges[i], name))
                         return true;
         return false;
+}
+
+/* --- names that are missing --- */
+
+void tombstone_add_missing(struct dir_tombstones *d, const char *name, int64_t asked_ns)
+{
+        uint64_t hash = hash_of(name);
+
+        if (asked_ns <= d->ended_ns)
+                return;
+        if (!d->missing && !(d->missing = calloc(TOMBSTONE_MISSING, sizeof *d->missing)))
+                return;
+        d->missing[hash % TOMBSTONE_MISSING] =
+                (struct tombstone_missing){.hash = hash, .asked_ns = asked_ns};
+}
+
+bool tombstone_is_missing(const struct dir_tombstones *d, const char *name, int64_t since_ns)
+{
+        const struct tombstone_missing *x = missing_of(d, name);
+
+        return x && x->asked_ns && x->asked_ns > since_ns;
 }

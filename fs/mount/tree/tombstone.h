@@ -8,7 +8,8 @@
  *
  * A tombstone of a range says that the store had no name between two others when it was asked. It
  * counts for as long as the caller allows. It ends where a name may have come to be since: a name
- * that has a node is never looked for here, so that is when a name loses its node.
+ * that has a node is never looked for here, so that is when a name loses its node. So does what is
+ * known of a name that was missing, which is a range of one.
  *
  * Both are bounded; what is pushed out leaves a time behind or is asked for again. Pure, and not
  * thread-safe: under the tree's lock. */
@@ -43,8 +44,10 @@ enum removed tombstone_find_name(const struct tombstones *t, uint64_t hash, int6
 enum { TOMBSTONE_RANGES = 32 };
 
 struct tombstone_range;
+struct tombstone_missing;
 struct dir_tombstones { /* all zeros: there are none */
         struct tombstone_range *ranges;
+        struct tombstone_missing *missing;
         int64_t ended_ns; /* when a name last ended one, or would have */
 };
 void dir_tombstones_release(struct dir_tombstones *d);
@@ -59,5 +62,13 @@ void tombstone_end_range(struct dir_tombstones *d, const char *name, int64_t now
 /* Whether there was neither a file nor a directory `name` when the store was asked, after
  * `since_ns`. */
 bool tombstone_in_range(const struct dir_tombstones *d, const char *name, int64_t since_ns);
+
+/* --- names of one directory that the store was asked for in vain, each by its hash --- */
+
+enum { TOMBSTONE_MISSING = 64 };
+
+/* Nothing is noted when a name may have come to be since, or without memory. */
+void tombstone_add_missing(struct dir_tombstones *d, const char *name, int64_t asked_ns);
+bool tombstone_is_missing(const struct dir_tombstones *d, const char *name, int64_t since_ns);
 
 #endif
