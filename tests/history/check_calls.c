@@ -528,6 +528,19 @@ static bool goes_back(const struct judge *j, const struct call *c)
         return false;
 }
 
+/* Whether another host gave it other attributes under its new name. Where that makes another
+ * version, it is not what is taken back, and stays. */
+static bool has_other_attributes(const struct judge *j, const struct call *c, const char *name)
+{
+        struct around around = calls_around(j, c->t[0], over(j, c));
+
+        for (const struct call *k; (k = next_around(j, &around));)
+                if (k->host != c->host && (k->kind == CALL_CHMOD || k->kind == CALL_XATTR) &&
+                    !strcmp(k->name, name))
+                        return true;
+        return false;
+}
+
 static void back_steps(struct judge *j, struct op *op)
 {
         step_maybe(j, op, j->h->setting.moves_whole ? ACT_MOVE : ACT_COPY);
@@ -561,7 +574,9 @@ static void judge_move_dir(struct judge *j, const struct call *c)
                         back_steps(j, op);
                 else
                         move_steps(j, op);
-                if (!back && may_stay_below(j, c, j->paths[i].name, to))
+                bool stays = back ? !j->h->setting.moves_whole && has_other_attributes(j, c, to)
+                                  : may_stay_below(j, c, j->paths[i].name, to);
+                if (stays)
                         op->steps[op->nsteps - 1].optional = true;
         }
 }

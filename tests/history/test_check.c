@@ -223,6 +223,7 @@ START_TEST(files_below_a_directory_go_back_when_another_host_puts_one_where_it_w
         const char *const put = "10 11 20 30 0 put t0x/g0 - 1 0 told -";
         const char *const other = "45 46 46 47 1 put t0y/g1 - 2 0 told -";
         const char *const move = "40 60 40 60 0 move-dir t0x t0y 0 39 told -";
+        const char *const chmod = "50 51 50 51 1 chmod t0y/g0 - 0 0 told -";
 
         KEPT(whole, put, other, move, "48 49 48 49 1 read t0x/g0 - 0 2 told -",
              "70 71 71 75 2 read t0x/g0 - 0 0 told 1");
@@ -232,6 +233,11 @@ START_TEST(files_below_a_directory_go_back_when_another_host_puts_one_where_it_w
         BROKEN(strict, put, other, move, "48 49 48 49 1 read t0x/g0 - 0 2 told -");
         BROKEN(whole, put, other, move, "70 71 71 75 2 read t0x/g0 - 0 2 told -");
         BROKEN(whole, put, other, move, "70 71 71 75 2 read t0y/g0 - 0 0 told 1");
+        /* but for what has become another version there */
+        KEPT(strict, put, other, move, chmod, "70 71 71 75 2 read t0y/g0 - 0 0 told 1",
+             "70 71 71 75 2 read t0x/g0 - 0 0 told 1");
+        BROKEN(whole, put, other, move, chmod, "70 71 71 75 2 read t0y/g0 - 0 0 told 1");
+        BROKEN(strict, put, other, move, "70 71 71 75 2 read t0y/g0 - 0 0 told 1");
 }
 END_TEST
 
