@@ -5,7 +5,7 @@
 CKPTFS_TEST_SCHEME=gs
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 30
+plan 31
 start_store --resume-short 700000
 head -c 23456789 /dev/urandom >"$tmp/data"
 mount_ckptfs part_size=5M upload=resumable
@@ -34,6 +34,9 @@ mount_ckptfs part_size=5M upload=resumable
 set_faults resumable_hiccups
 cp "$tmp/data" "$mnt/g"
 same "lost replies and errors that pass change nothing" "$tmp/data" g
+# promise: end.lost-begin
+check "the log says that another session may be there when the beginning of one was lost" \
+	grep -q 'the beginning of an upload of g was lost: another session, without bytes, may be there for a week' "$mount_log"
 set_faults resumable_begun_anew
 requests_mark
 cp "$tmp/data" "$mnt/h"

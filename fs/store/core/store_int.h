@@ -70,8 +70,10 @@ bool get_has_all(const struct op *op); /* whatever became of the try */
  * errno. */
 int list_complete(struct op *op);
 
-/* upload.c: after the reply to a create: says that an earlier try may have begun an upload, too. */
-void upload_say_twin(const struct op *op);
+/* upload.c: after the reply to a create: says that an earlier try may have begun an upload, too,
+ * and what becomes of that. */
+void upload_say_twin(const struct op *op, const char *twin);
+#define UPLOAD_TWIN_LISTED "'ckptctl uploads' may list another one, without parts, from now on"
 
 /* The parts sent so far; the strings belong to the upload. */
 struct upload_part {

@@ -165,12 +165,11 @@ int store_upload_adopt(struct store_upload *up, const struct store_part *part)
 /* Such an upload has no parts, and nothing tells it from one that another host has just begun: a
  * list of uploads has the time, the account and the class of each, which may be the same. So it is
  * not aborted here, where another's might be, but later, by age. */
-void upload_say_twin(const struct op *op)
+void upload_say_twin(const struct op *op, const char *twin)
 {
         if (op->maybe_done)
-                log_info("store: the reply to the beginning of an upload of %s was lost: 'ckptctl "
-                         "uploads' may list another one, without parts, from now on",
-                         op->key);
+                log_info("store: the reply to the beginning of an upload of %s was lost: %s",
+                         op->key, twin);
 }
 
 static void finish_create(struct op *op, int err)

@@ -58,7 +58,7 @@ int gcs_multipart_created(struct store_kind *k, struct op *op)
         }
         s3_fields_release(f, 1);
         if (!err)
-                upload_say_twin(op);
+                upload_say_twin(op, UPLOAD_TWIN_LISTED);
         return err ? s3_unreadable(op, err) : 0;
 }
 

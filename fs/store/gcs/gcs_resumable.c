@@ -107,6 +107,9 @@ int gcs_resumable_created(struct store_kind *k, struct op *op)
                 op->upload_id = NULL;
                 return -ENOMEM;
         }
+        /* "A resumable upload must be completed within a week of being initiated" (guide,
+         * "Resumable uploads"). */
+        upload_say_twin(op, "another session, without bytes, may be there for a week");
         return 0;
 }
 

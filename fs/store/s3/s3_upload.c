@@ -113,7 +113,7 @@ int s3_create_parse(struct store_kind *k, struct op *op)
                 err = -ENOMEM;
         s3_fields_release(f, 1);
         if (!err)
-                upload_say_twin(op);
+                upload_say_twin(op, UPLOAD_TWIN_LISTED);
         return err ? s3_unreadable(op, err) : 0;
 }
 
