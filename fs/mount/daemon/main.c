@@ -350,7 +350,7 @@ static void early_end_stop(struct early_end *e)
         if (!e->runs)
                 return;
         atomic_store(&e->over, true);
-        pthread_kill(e->thread, SIGTERM);
+        pthread_kill(e->thread, SIGINT);
         pthread_join(e->thread, NULL);
 }
 
