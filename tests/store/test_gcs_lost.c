@@ -492,19 +492,27 @@ static void answer_stream(void *arg, struct fake_req *rq)
         }
 }
 
+/* An upload whose only part was sent. */
+static struct store *begin_stream(const struct fake *f, struct store_upload **up)
+{
+        const struct store_config cfg = {
+                .url = "gs://b", .anonymous = true, .upload = STORE_UPLOAD_RESUMABLE};
+        struct store_body whole = store_body_mem(streamed, sizeof streamed);
+        struct store *s = fake_store(f, &cfg);
+
+        ck_assert_int_eq(store_upload_create_wait(s, "k", NULL, up), 0);
+        ck_assert_int_eq(store_upload_part_wait(*up, 1, &whole), 0);
+        return s;
+}
+
 START_TEST(a_stream_that_is_refused_goes_on_where_the_server_is)
 {
         struct stream st = {.has = 0};
-        struct store_body whole = store_body_mem(streamed, sizeof streamed);
         struct store_upload *up;
         struct store_object obj;
         struct fake *f = fake_start(answer_stream, &st);
-        struct store *s = fake_store(f, &(struct store_config){.url = "gs://b",
-                                                               .anonymous = true,
-                                                               .upload = STORE_UPLOAD_RESUMABLE});
+        struct store *s = begin_stream(f, &up);
 
-        ck_assert_int_eq(store_upload_create_wait(s, "k", NULL, &up), 0);
-        ck_assert_int_eq(store_upload_part_wait(up, 1, &whole), 0);
         ck_assert_uint_eq(st.requests, 2);
         st.requests = 0;
         ck_assert_int_eq(store_upload_complete_wait(up, NULL, &obj), 0);
@@ -520,16 +528,11 @@ END_TEST
 START_TEST(a_stream_without_its_end_is_not_waited_for)
 {
         struct stream st = {.has = 0};
-        struct store_body whole = store_body_mem(streamed, sizeof streamed);
         const struct store_part part = {.partno = 1, .size = sizeof streamed, .etag = "stream"};
         struct store_upload *up, *later;
         struct fake *f = fake_start(answer_stream, &st);
-        struct store *s = fake_store(f, &(struct store_config){.url = "gs://b",
-                                                               .anonymous = true,
-                                                               .upload = STORE_UPLOAD_RESUMABLE});
+        struct store *s = begin_stream(f, &up);
 
-        ck_assert_int_eq(store_upload_create_wait(s, "k", NULL, &up), 0);
-        ck_assert_int_eq(store_upload_part_wait(up, 1, &whole), 0);
         ck_assert_ptr_nonnull(later = store_upload_open(s, "k", store_upload_id(up)));
         ck_assert_int_eq(store_upload_adopt(later, &part), 0);
         st.asked = 0;
