@@ -4,7 +4,7 @@
 # for the deadline, whoever waits is told that the time is over.
 . "$srcdir/tests/lib/mount.sh"
 need_fuse
-plan 5
+plan 6
 head -c 27000000 /dev/urandom >"$tmp/data"
 
 # Each part is on its way for a while, one after the other: all of them take longer than the deadline, and none does.
@@ -64,13 +64,20 @@ is_uploading() { [ "$(timeout 10 getfattr --only-values -n user.ckptfs.state "$1
 wait_for 30 is_uploading "$mnt/two"
 kill -TERM "$mount_pid"
 wait_for 30 grep -qE '(one|three): not published' "$mount_log"
+# Its own time begins later, and would be over after that of the end.
+fdo size "$mnt/seen" >"$tmp/looks" &
+looks=$!
+wait_in_call $looks
 : >"$tmp/go.closing"
 expect_log '(one|three): not published, the version before it stands: Read-only file system: the mount ended before it was closed'
 expect_log '(one|three): not published, the version before it stands: Connection timed out'
 expect_log '(two: not published, .*: Connection timed out|put .*/two: no reply)'
 expect_log 'the store does not answer in time'
+expect_log '(the store does not answer in time|/seen: no reply)' # on a slow machine its own time may be over first
 mount_ended "with a store that falls silent the end comes after the deadline"
 thaw "$store_pid"
 wait $closes
+wait $looks
+expect_eq "ETIMEDOUT" "$(cat "$tmp/looks")" "who only looks is told that the store did not reply in time"
 # promise: errno.ETIMEDOUT
 expect_eq "ETIMEDOUT EROFS ETIMEDOUT" "$(tail -n 1 "$tmp/closes")" "a close is told that the mount ends, or that the store did not reply in time"
