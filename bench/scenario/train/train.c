@@ -462,6 +462,8 @@ static int train_job(const struct run *r, const struct keys *k, struct json *job
         if (!err)
                 err = train_saves_verify(&j.saves);
         int gone = train_saves_end(&j.saves);
+        j.facts.save = NULL; /* with them */
+        j.facts.nsaves = 0;
         err = coll_agree(r->coll, err ? err : gone);
         if (!err)
                 err = write_delay(&j);
