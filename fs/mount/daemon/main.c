@@ -320,15 +320,22 @@ struct early_end {
         atomic_bool over;
 };
 
-static void *end_early(void *arg)
+static sigset_t ending_signals(void)
 {
-        const struct early_end *e = arg;
-        siginfo_t info;
         sigset_t set;
 
         sigemptyset(&set);
         sigaddset(&set, SIGINT);
         sigaddset(&set, SIGTERM);
+        return set;
+}
+
+static void *end_early(void *arg)
+{
+        const struct early_end *e = arg;
+        const sigset_t set = ending_signals();
+        siginfo_t info;
+
         while (sigwaitinfo(&set, &info) < 0)
                 ;
         if (info.si_pid == getpid() && atomic_load(&e->over))
@@ -449,12 +456,9 @@ static void tell_child(int sig)
 static void pass_signals(pid_t pid)
 {
         const struct sigaction pass = {.sa_handler = tell_child};
-        sigset_t set;
+        const sigset_t set = ending_signals();
 
         child = pid;
-        sigemptyset(&set);
-        sigaddset(&set, SIGINT);
-        sigaddset(&set, SIGTERM);
         sigaction(SIGINT, &pass, NULL);
         sigaction(SIGTERM, &pass, NULL);
         sigprocmask(SIG_UNBLOCK, &set, NULL);

@@ -508,7 +508,7 @@ static void say_alive(struct session *s)
 static bool has_queued(struct session *s)
 {
         struct pollfd p = {.fd = fuse_session_fd(s->fuse), .events = POLLIN};
-        return (poll(&p, 1, 0) > 0 && p.revents == POLLIN) || requests_release(s->m->requests);
+        return (poll(&p, 1, 0) > 0 && p.revents == POLLIN) || requests_have_release(s->m->requests);
 }
 
 /* A mapping that ended before the signal came publishes what was written through it, though nobody

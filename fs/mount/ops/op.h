@@ -41,8 +41,8 @@ void op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent, const char 
 void op_readlink(fuse_req_t req, fuse_ino_t ino);
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev);
 
-/* Whether the caller's own lookup has just told that there is no such name: the kernel may remember
- * that from an older one, as long as mount_absent_ttl(). */
+/* Whether the caller's own lookup has just told that there is no such name: the mount may remember
+ * that from an older one. */
 bool op_absent_told_locked(struct mount *m, pid_t tid, const struct node *dir, const char *name)
         REQUIRES(tree_mutex);
 

@@ -317,7 +317,7 @@ void requests_stop(struct requests *q)
                 pthread_join(q->thread, NULL);
 }
 
-bool requests_release(struct requests *q)
+bool requests_have_release(struct requests *q)
 {
         bool some = false;
 

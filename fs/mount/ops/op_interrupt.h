@@ -41,7 +41,7 @@ struct requests *requests_new(struct mount *m, int fd,
 /* No look at threads any more. */
 void requests_stop(struct requests *q);
 /* Whether the end of an open file or a mapping, for which nobody waits, is being handled. */
-bool requests_release(struct requests *q);
+bool requests_have_release(struct requests *q);
 /* Waits until no request that changes names or attributes is under way, whether or not somebody
  * still waits for it. No request may come any more. */
 void requests_wait(struct requests *q);
